@@ -56,16 +56,16 @@ def _queue(x):
 
 
 class _Limits:
-    """The arguments of enable() for one kind of device, with the reasons to decline."""
+    """The matrices of an operator that enable() takes, with the reasons to decline others. min_elements: the least number of elements of all
+    matrices where they have up to _SMALL rows and columns."""
 
-    def __init__(self, max_n=None, min_batch=1):
+    def __init__(self, max_n=None, min_batch=1, min_elements=0):
         self.max_n = max_n
         self.min_batch = min_batch
+        self.min_elements = min_elements
         self.too_large = f'more than {max_n} rows or columns'
         self.too_few = f'fewer than {min_batch} matrices'
-
-
-_limits = {'cpu': _Limits(), 'cuda': _Limits()}
+        self.too_short = f'fewer than {min_elements} elements in matrices of up to {_SMALL} rows'
 
 
 def _reason(x, limits):
@@ -80,6 +80,8 @@ def _reason(x, limits):
         return limits.too_few
     if limits.max_n is not None and (m > limits.max_n or n > limits.max_n):
         return limits.too_large
+    if size < limits.min_elements and m <= _SMALL and n <= _SMALL:
+        return limits.too_short
     return None
 
 
@@ -594,13 +596,18 @@ OPERATORS = tuple(_OPERATORS)
 #: taken, a detour through Python would take longer than the rest.
 _INNER = ('linalg_lu_factor_ex', 'linalg_lu_solve')
 #: Operators that enable() takes unless it is told others. Measured on one CPU thread, where the others are slower than torch for some
-#: sizes; not yet measured on GPUs.
+#: sizes, and on an H200, where products were not measured.
 _DEFAULT = {
     'cpu': tuple(name for name in OPERATORS if name not in ('_linalg_eigh', 'linalg_solve_triangular', 'ormqr', 'bmm', 'baddbmm')),
     'cuda': tuple(name for name in OPERATORS if name not in ('bmm', 'baddbmm')),
 }
 #: Least number of matrices unless enable() is told another. A call through Python costs about as much as 100 small matrices.
 _DEFAULT_MIN_BATCH = {'cpu': 100, 'cuda': 2}
+#: Operators whose calls take the host longer than torch's. The host decides for small matrices on a GPU unless there are many: at 4 TB/s
+#: 2^22 numbers in double precision are read, copied and written in 30 us, about the time that torch's calls take the host.
+_LONG_CALLS = ('linalg_cholesky_ex', 'linalg_lu_factor_ex')
+_SMALL = 16
+_MIN_ELEMENTS = 1 << 22
 
 # ---- Routing ------------------------------------------------------------------------------------
 
@@ -610,11 +617,9 @@ _taken = collections.Counter()
 _declined = collections.Counter()
 
 
-def _router(name, overload, key):
+def _router(name, overload, key, limits):
     ours, _, names = _OPERATORS[name]
     base = torch.library.get_kernel(f'aten::{name}.{overload}' if overload else f'aten::{name}', key)
-
-    limits = _limits[key.lower()]
     matrices = 1 if name == 'baddbmm' else 0  # the first argument of baddbmm may be broadcast
 
     def into(*args, **kwargs):
@@ -649,8 +654,8 @@ def enable(ops=None, max_n=None, min_batch=None, devices=('cpu', 'cuda')):
     """Routes operators of aten to Myriad, until disable().
 
     ops: names out of OPERATORS; None: those that were faster than torch's on a CPU, on GPUs all but products. max_n: the most rows or
-    columns; None: any. min_batch: the least number of matrices; None: 100 on the CPU, 2 on a GPU. Calls that do not fit go to torch. An
-    earlier enable() ends.
+    columns; None: any. min_batch: the least number of matrices; None: 100 on the CPU, 2 on a GPU. Without ops and min_batch, cholesky and
+    lu_factor of few matrices of up to 16 rows are torch's on a GPU. Calls that do not fit go to torch. An earlier enable() ends.
     """
     for name in () if ops is None else ops:
         if name not in _OPERATORS:
@@ -662,13 +667,13 @@ def enable(ops=None, max_n=None, min_batch=None, devices=('cpu', 'cuda')):
         raise ValueError('myriad.torch.enable: max_n and min_batch must be positive')
     disable()
     with _lock:
-        for device, least in _DEFAULT_MIN_BATCH.items():
-            _limits[device] = _Limits(max_n, least if min_batch is None else min_batch)
         try:
             for device in devices:
                 if device == 'cuda' and not torch.cuda.is_available():
                     continue
                 key = device.upper()
+                of_all = _Limits(max_n, _DEFAULT_MIN_BATCH[device] if min_batch is None else min_batch)
+                of_long = _Limits(max_n, of_all.min_batch, _MIN_ELEMENTS if device == 'cuda' and ops is None and min_batch is None else 0)
                 library = torch.library.Library('aten', 'IMPL', key)
                 _libraries.append(library)
                 with warnings.catch_warnings():
@@ -676,7 +681,7 @@ def enable(ops=None, max_n=None, min_batch=None, devices=('cpu', 'cuda')):
                     for name in _DEFAULT[device] if ops is None else ops:
                         for overload in ('', _OPERATORS[name][1]):
                             if overload is not None and not (overload and device == 'cpu' and name in _INNER):
-                                route = _router(name, overload, key)
+                                route = _router(name, overload, key, of_long if name in _LONG_CALLS else of_all)
                                 library.impl(f'{name}.{overload}' if overload else name, route, key, with_keyset=True, allow_override=True)
         except BaseException:
             _destroy()

@@ -57,6 +57,28 @@ def test_declines_what_does_not_fit():
     }
 
 
+def test_small_matrices_of_long_calls_are_declined():
+    """The limits of enable() for cholesky and lu_factor on GPUs, here of tensors on the CPU."""
+    limits = mt._Limits(min_elements=200)
+    assert mt._reason(torch.empty(12, 4, 4), limits) == 'fewer than 200 elements in matrices of up to 16 rows'
+    assert not any(mt._reason(torch.empty(shape), limits) for shape in ((13, 4, 4), (1, 17, 3), (1, 4, 17)))
+
+
+def test_the_limits_of_enable(monkeypatch):
+    given = {}
+    monkeypatch.setattr(mt, '_router', lambda name, overload, key, limits: given.setdefault((key, name), limits) and None)
+    monkeypatch.setattr(torch.library.Library, 'impl', lambda *args, **options: None)
+    monkeypatch.setattr(torch.cuda, 'is_available', lambda: True)
+    for options, elements in (({}, 1 << 22), ({'max_n': 64}, 1 << 22), ({'ops': ['linalg_cholesky_ex', 'linalg_qr']}, 0), ({'min_batch': 5}, 0)):
+        given.clear()
+        mt.enable(**options)
+        for (key, name), limits in given.items():
+            long = key == 'CUDA' and name in ('linalg_cholesky_ex', 'linalg_lu_factor_ex')
+            assert limits.min_elements == (elements if long else 0) and limits.max_n == options.get('max_n')
+            assert limits.min_batch == options.get('min_batch', 100 if key == 'CPU' else 2)
+        assert ('CUDA', 'linalg_cholesky_ex') in given
+
+
 def test_the_default_is_what_is_faster_on_the_cpu():
     a = well_conditioned(100, 4, 4)
     mt.enable()

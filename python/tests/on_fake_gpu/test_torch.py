@@ -102,7 +102,7 @@ def test_operators_of_aten(monkeypatch):
     """The functions that enable() puts under aten's operators."""
 
     def routed(name):
-        route = mt._router(name, '', 'CUDA')
+        route = mt._router(name, '', 'CUDA', mt._Limits())
         return lambda *args, **options: route(None, *args, **options)
 
     monkeypatch.setattr(fake_torch, 'kernels', {name: routed(name) for name in mt.OPERATORS})
