@@ -67,6 +67,10 @@ class Gpu(torch.Tensor):
     def data_ptr(self):
         return self.host.data_ptr()
 
+    def cpu(self):
+        fake_gpu.run(current_stream(self.device.index).cuda_stream)
+        return self.host.clone()
+
     @classmethod
     def __torch_dispatch__(cls, function, types, args=(), kwargs=None):
         return dispatch(function, args, kwargs or {})

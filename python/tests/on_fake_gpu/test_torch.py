@@ -32,8 +32,12 @@ def test_results():
         check(linalg.cholesky(gpu(s), check=False), torch.linalg.cholesky(s))
         check(lapack.potrf(gpu(s)).factor.tril(), torch.linalg.cholesky(s))
     assert fake_gpu.count('waits') == waits
-    with pytest.raises(myriad.LinAlgError, match=r'not positive definite \(5 of 5 matrices'):
-        linalg.cholesky(gpu(-s))
+    for count in (5, 5000):  # the second one is looked at on the GPU
+        a = s[:1].repeat(count, 1, 1)
+        a[2:] *= -1
+        with pytest.raises(myriad.LinAlgError, match=rf'not positive definite \({count - 2} of {count} matrices, the first is 2\)') as error:
+            linalg.cholesky(gpu(a))
+        assert error.value.info.host.tolist() == [0, 0] + [1] * (count - 2)
 
 
 def test_streams():
