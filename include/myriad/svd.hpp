@@ -53,7 +53,7 @@ struct RaggedSize {
 /// Errors: BadArgument, positions of LAPACK gesdd (jobz 1, m 2, n 3, a 4, lda 5, s 6, u 7, ldu 8, vt 9, ldvt 10).
 /// Cost for m >= n: 4 n^2 (m - n / 3) flops for values, about 4 m n^2 + 8 n^3 more with thin vectors (complex: four times that). Source:
 /// LAPACK gesdd; small matrices one-sided Jacobi with column pivoting (Demmel and Veselic 1992, Drmac and Veselic 2008); on a GPU divide
-/// and conquer for bidiagonal matrices (Gu and Eisenstat 1995).
+/// and conquer for bidiagonal matrices (Gu and Eisenstat 1995), values alone by counts and Newton's method (Aberth 1973).
 template <Element T>
 MYRIAD_API void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info);
 

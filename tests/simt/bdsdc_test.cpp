@@ -20,6 +20,7 @@
 #include "svd/bdsdc/bdsdc_merge.cuh"
 #include "svd/bdsdc/bdsdc_plan.hpp"
 #include "svd/bdsdc/bdsdc_values.cuh"
+#include "svd/bdsdc/bdsdc_values_block.cuh"
 #include "tridiagonals.hpp"
 
 namespace myriad {
@@ -38,6 +39,7 @@ HostMachine machine_of_bdsdc() {
   machine.add(gpu::source_of(bdsdc_points_kernel, dtype_of<R>), bdsdc_points<R>);
   machine.add(gpu::source_of(bdsdc_bisect_kernel, dtype_of<R>), bdsdc_bisect<R>);
   machine.add(gpu::source_of(bdsdc_order_values_kernel, dtype_of<R>), bdsdc_order_values<R>);
+  machine.add(gpu::source_of(bdsdc_values_block_kernel, dtype_of<R>), bdsdc_values_block<R>);
   return machine;
 }
 
@@ -276,6 +278,34 @@ TYPED_TEST(Bdsdc, SameBitsWhateverTheBatch) {
     EXPECT_EQ(ragged.info[1], -7);
     EXPECT_TRUE(std::isnan(ragged.s[100]));
   }
+}
+
+/// Values of matrices that a block holds and of larger ones, together and alone.
+TYPED_TEST(Bdsdc, ValuesOfBlocksAndOfLargerMatrices) {
+  using R = TypeParam;
+  constexpr int most = bdsdc_block_most, n = most + 4;
+  std::vector<simt::Index> const sizes{n, most, 40, 0};
+  std::vector<TridiagonalKind<R>> kinds;
+  for (auto const size : sizes) kinds.push_back(random_bidiagonal<R>(static_cast<int>(size), static_cast<unsigned>(size)));
+  Bidiagonals<R> const ragged(n, kinds, false, sizes);
+  for (std::size_t b = 0; b < 3; ++b) {
+    SCOPED_TRACE(sizes[b]);
+    int const size = static_cast<int>(sizes[b]);
+    Bidiagonals<R> const alone(size, {kinds[b]}, false);
+    R const* const values = &ragged.s[b * n];
+    EXPECT_EQ(ragged.info[b], 0);
+    EXPECT_EQ(std::memcmp(alone.s.data(), values, sizes[b] * sizeof(R)), 0);
+    if (b == 1 && !sanitized) {  // a block against divide and conquer
+      Bidiagonals<R> const expected(size, {kinds[b]}, true);
+      for (int i = 0; i < size; ++i) ASSERT_NEAR(expected.s[i], values[i], 30 * static_cast<R>(size) * unit_roundoff_of<R>);
+    }
+    double squares = 0, of_values = 0;
+    for (R const x : kinds[b].d) squares += static_cast<double>(x) * x;
+    for (R const x : kinds[b].e) squares += static_cast<double>(x) * x;
+    for (int i = 0; i < size; ++i) of_values += static_cast<double>(values[i]) * values[i];
+    EXPECT_NEAR(of_values / squares, 1, 30.0 * size * unit_roundoff_of<R>);
+  }
+  EXPECT_EQ(ragged.info[3], -7);
 }
 
 TYPED_TEST(Bdsdc, NotFinite) {

@@ -26,6 +26,7 @@
 #include "svd/bdsdc/bdsdc_leaves.cuh"
 #include "svd/bdsdc/bdsdc_merge.cuh"
 #include "svd/bdsdc/bdsdc_values.cuh"
+#include "svd/bdsdc/bdsdc_values_block.cuh"
 #include "svd/bidiagonal/gebrd_panels.cuh"
 #include "svd/gesvd_blocked.hpp"
 #include "svd/gesvd_kernels.cuh"
@@ -92,6 +93,7 @@ HostMachine machine_of_gesvd() {
   add_real(bdsdc_points<R>)(bdsdc_points_kernel, dtype_of<R>);
   add_real(bdsdc_bisect<R>)(bdsdc_bisect_kernel, dtype_of<R>);
   add_real(bdsdc_order_values<R>)(bdsdc_order_values_kernel, dtype_of<R>);
+  add_real(bdsdc_values_block<R>)(bdsdc_values_block_kernel, dtype_of<R>);
   return machine;
 }
 

@@ -21,6 +21,7 @@ inline constexpr gpu::KernelName bdsdc_square_kernel{"svd/bdsdc/bdsdc_values", "
 inline constexpr gpu::KernelName bdsdc_points_kernel{"svd/bdsdc/bdsdc_values", "bdsdc_points"};
 inline constexpr gpu::KernelName bdsdc_bisect_kernel{"svd/bdsdc/bdsdc_values", "bdsdc_bisect"};
 inline constexpr gpu::KernelName bdsdc_order_values_kernel{"svd/bdsdc/bdsdc_values", "bdsdc_order_values"};
+inline constexpr gpu::KernelName bdsdc_values_block_kernel{"svd/bdsdc/bdsdc_values_block"};
 
 constexpr gpu::KernelName bdsdc_kernel(BdsdcStep step) {
   constexpr std::array<char const*, bdsdc_steps> names{"bdsdc_load",   "bdsdc_leaves", "bdsdc_sort", "bdsdc_deflate", "bdsdc_rotate",
@@ -75,9 +76,18 @@ void bdsdc_by_levels(M& machine, BdsdcWork<R> work) {
   run(BdsdcStep::order, work.count * chunks(work.n, stedc_sorted_rows));
 }
 
-/// Values only.
+/// Values only: of matrices of up to bdsdc_block_most rows by a block each, of larger ones by the whole GPU.
 template <typename R, Machine<R> M>
-void bdsdc_values(M& machine, BdsdcValues<R> const& work) {
+void bdsdc_values(M& machine, BdsdcValues<R> work) {
+  work.above = 0;
+  if (work.sizes || work.n <= bdsdc_block_most) {
+    int const most = std::min(work.n, bdsdc_block_most);
+    machine.run(bdsdc_values_block_kernel,
+                {.blocks = work.count, .threads = bdsdc_block_threads(most), .shared_bytes = bdsdc_block_bytes(sizeof(R), most)}, work,
+                dtype_of<R>);
+  }
+  if (work.n <= bdsdc_block_most) return;
+  work.above = bdsdc_block_most;
   auto const chunks = [](std::int64_t elements, std::int64_t of_block) { return (elements + of_block - 1) / of_block; };
   auto const run = [&](gpu::KernelName const& kernel, std::int64_t blocks) {
     machine.run(kernel, {.blocks = blocks, .threads = stedc_threads, .shared_bytes = stedc_shared_bytes}, work, dtype_of<R>);

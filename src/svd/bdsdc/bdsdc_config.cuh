@@ -107,13 +107,27 @@ struct BdsdcValues {
   R* values;
   R *tolerances, *scales, *backs;  ///< as in BdsdcWork
   int* below;                      ///< per matrix: number of values below each of bdsdc_points_of_matrix
+  int above;                       ///< matrices of up to so many rows are passed over
 
-  SIMT_INLINE int rows_of(simt::Index b) const { return sizes ? static_cast<int>(sizes[b]) : n; }
+  SIMT_INLINE int rows_of(simt::Index b) const {
+    int const rows = sizes ? static_cast<int>(sizes[b]) : n;
+    return rows > above ? rows : 0;
+  }
 };
 
 /// Bisection: number of initial points that all values of a matrix share, and lanes per value. More lanes take fewer steps, but more
 /// counts in all.
 inline constexpr int bdsdc_points_of_matrix = 1024;
 inline constexpr int bdsdc_lanes_of_value = 4;
+
+/// Most rows of a matrix whose values a block computes with a thread for each, in one launch.
+inline constexpr int bdsdc_block_most = 256;
+SIMT_INLINE constexpr int bdsdc_block_threads(int n) { return (n + 31) / 32 * 32; }
+/// Points that all values of a matrix share there, up to bdsdc_points_of_matrix
+SIMT_INLINE constexpr int bdsdc_block_points(int n) { return 4 * ((n + 63) / 64 * 64); }
+/// Squares of d and e, the values found, squares of estimates before and after a step, a number of each warp, counts
+SIMT_INLINE constexpr int bdsdc_block_bytes(int real_bytes, int n) {
+  return (5 * bdsdc_block_threads(n) + 32) * real_bytes + (bdsdc_points_of_matrix + 2 * (bdsdc_block_most / 32)) * 4;
+}
 
 }  // namespace myriad

@@ -34,6 +34,7 @@ struct BdsdcWorkspace {
       values.scales = scales;
       values.count = count;
       values.n = static_cast<int>(n);
+      if (n <= bdsdc_block_most) return;
       for (R** const to : {&values.diagonal, &values.beside, &values.values}) *to = arena.take<R>(n * count);
       for (R** const to : {&values.tolerances, &values.backs}) *to = arena.take<R>(count);
       values.below = arena.take<int>(bdsdc_points_of_matrix * count);
