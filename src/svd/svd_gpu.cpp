@@ -72,6 +72,7 @@ std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gesvd") || !filter.wants_size_above(tiny_largest)) continue;
     for (KernelName const& name : {gesvd_largest_kernel, gesvd_load_kernel, gesvd_place_kernel, gesvd_write_kernel, copy_matrices_kernel})
       kernels.push_back(source_of(name, dtype));
+    for (int k = 0; k < svd_warp_count(dtype); ++k) kernels.push_back(source_of(svd_tiny_kernel, dtype, svd_warp_of(dtype, k)));
     for (int k = 0; k < svd_block_count(dtype); ++k) kernels.push_back(source_of(svd_block_kernel, dtype, svd_block_of(dtype, k)));
     bool const is_single = dtype == Dtype::f32 || dtype == Dtype::c32;
     add(bdsdc_kernels(is_single ? Dtype::f32 : Dtype::f64, is_single ? 4 : 8));

@@ -7,6 +7,7 @@
 /// orthogonal. It does not accumulate J, but finds it from V afterwards: where a diagonal element of R is larger than the singular value
 /// by substitution, which is stable there since R is a diagonal matrix times a well conditioned one; elsewhere as R V / s. U = Q J.
 
+#include "simt/lane_sums.hpp"
 #include "svd/svd_jacobi.cuh"
 #include "svd/svd_tiny_config.cuh"
 
@@ -81,6 +82,7 @@ class SvdAcrossLanes {
     T a[held][M];
     R norm[held], norm_before[held];  // squares for the rows that are left; as it was last computed
     unsigned wanted = 0;              // a bit per column that is no pivot so far
+    constexpr unsigned most_columns = N > 32 ? 64 : 32, number_bits = 2 * most_columns - 1;
     SIMT_UNROLL
     for (int s = 0; s < held; ++s) {
       int const j = lane + s * lanes;
@@ -94,13 +96,14 @@ class SvdAcrossLanes {
       if (j < n) wanted |= 1u << s;
     }
     sync_warp();
+    int const steps = steps_of(n);
     SIMT_LOOP
-    for (int k = 0; k < N; ++k) {
+    for (int k = 0; k < steps; ++k) {
       unsigned best = 0;
       SIMT_UNROLL
       for (int s = 0; s < held; ++s)
         if ((wanted >> s & 1) != 0)
-          best = larger(best, (leading_bits(bits_of(norm[s])) & ~63u) | static_cast<unsigned>(32 - lane - s * lanes));
+          best = larger(best, (leading_bits(bits_of(norm[s])) & ~number_bits) | (most_columns - static_cast<unsigned>(lane + s * lanes)));
       if constexpr (lanes == 32) {
         best = largest_of_warp(best);
       } else {
@@ -108,7 +111,7 @@ class SvdAcrossLanes {
         for (int distance = lanes / 2; distance > 0; distance /= 2) best = larger(best, shuffle_xor(best, distance));
       }
       bool const works = best != 0;
-      int const pivot = works ? 32 - static_cast<int>(best & 63) : 0;
+      int const pivot = works ? static_cast<int>(most_columns - (best & number_bits)) : 0;
       T* const v = vector(k);
       SIMT_UNROLL
       for (int s = 0; s < held; ++s)
@@ -204,6 +207,19 @@ class SvdAcrossLanes {
       if (vectors && lane == 0) {
         if (reflects) v[k] = head - beta;
         factors()[k] = factor;
+      }
+    }
+    if constexpr (by_size) {  // the rest, as steps without a pivot would leave it
+      SIMT_LOOP
+      for (int k = n; k < N; ++k) {
+        SIMT_LOOP
+        for (int i = lane; i < M; i += lanes) vector(k)[i] = from_real<T>(0);
+        SIMT_LOOP
+        for (int j = lane; j < N; j += lanes) tile(j, k) = from_real<T>(0);
+        if (lane != 0) continue;
+        diagonal()[k] = from_real<T>(0);
+        factors()[k] = R(0);
+        pivots()[k] = k;
       }
     }
     sync_warp();
@@ -314,11 +330,11 @@ class SvdAcrossLanes {
     bool inaccurate = false;
     SIMT_LOOP
     for (int c = lane; c < N; c += lanes) {
-      if constexpr (finds_j_in_memory) find_column_of_j(c);
+      if constexpr (finds_j_in_memory) find_column_of_j(c, steps_of(n));
       T x[N];  // of the column of V, in the order of R's columns; then of J
       SIMT_UNROLL
       for (int k = 0; k < N; ++k) x[k] = tile(pivots()[k], c);
-      if constexpr (!finds_j_in_memory) find_column_of_j(x, singular_values()[c]);
+      if constexpr (!finds_j_in_memory) find_column_of_j(x, singular_values()[c], steps_of(n));
       R sum = R(0);
       SIMT_UNROLL
       for (int k = 0; k < N; ++k) sum = add_square(x[k], sum);
@@ -347,7 +363,7 @@ class SvdAcrossLanes {
         if (c < N && i < N) u[i] = tile(i, c);
       }
       SIMT_LOOP
-      for (int k = N - 1; k >= 0; --k) {
+      for (int k = steps_of(n) - 1; k >= 0; --k) {
         T sums[chains];
         SIMT_UNROLL
         for (int e = 0; e < chains; ++e) sums[e] = from_real<T>(0);
@@ -366,8 +382,8 @@ class SvdAcrossLanes {
   SIMT_INLINE int part() const { return lane / pairs; }
 
  private:
-  static constexpr int pairs = N > lanes ? lanes : lanes / 2;                                           ///< places for two columns each
-  static constexpr int levels = pairs == 1 ? 0 : pairs == 2 ? 1 : pairs == 4 ? 2 : pairs == 8 ? 3 : 4;  ///< 2^levels = pairs
+  static constexpr int pairs = N > lanes ? lanes : lanes / 2;  ///< places for two columns each
+  static constexpr int levels = log_of(pairs);
   static_assert(2 * pairs >= N);
   static constexpr int parts = lanes / pairs;      ///< lanes that share two columns
   static constexpr int rows = ceil_div(N, parts);  ///< of a lane
@@ -378,6 +394,11 @@ class SvdAcrossLanes {
   T w[2][rows];  ///< of two columns of R^H
   R square[2];   ///< squared lengths of the columns
   R weight[2];   ///< the columns are w times their roots
+
+  /// Kernels for more columns than lanes are for several sizes.
+  static constexpr bool by_size = N > 32;
+  /// Steps of QR for n columns; the matrices of a warp may differ.
+  SIMT_INLINE static int steps_of(int n) { return by_size ? n : N; }
 
   SIMT_INLINE int pair() const { return lane % pairs; }
   SIMT_INLINE int row(int r) const { return part() + r * parts; }
@@ -419,11 +440,11 @@ class SvdAcrossLanes {
   /// As the next function, but in shared memory: in registers, large complex matrices take long to compile and spill. Rows stay
   /// in the order of R's columns.
   static constexpr bool finds_j_in_memory = is_complex<T> && N > 16;
-  SIMT_INLINE void find_column_of_j(int c) const {
+  SIMT_INLINE void find_column_of_j(int c, int steps) const {
     R const value = singular_values()[c], inverse = value >= svd_least<R> ? reciprocal(value) : R(0);
     bool substitutes = true;
     SIMT_LOOP
-    for (int k = 0; k < N; ++k) {
+    for (int k = 0; k < steps; ++k) {
       T const r = diagonal()[k], mine = tile(pivots()[k], c);
       substitutes = substitutes && modulus(r) > value;
       T sums[chains]{};  // as the next function's
@@ -448,11 +469,11 @@ class SvdAcrossLanes {
     }
   }
   /// Replaces a column of V by that of J.
-  SIMT_INLINE void find_column_of_j(T (&x)[N], R value) const {
+  SIMT_INLINE void find_column_of_j(T (&x)[N], R value, int steps) const {
     R const inverse = value >= svd_least<R> ? reciprocal(value) : R(0);
     bool substitutes = true;
     SIMT_LOOP
-    for (int k = 0; k < N; ++k) {
+    for (int k = 0; k < steps; ++k) {
       T const* const above = vector(k);  // the diagonal element
       T const r = diagonal()[k];
       substitutes = substitutes && modulus(r) > value;

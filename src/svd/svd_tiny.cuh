@@ -1,6 +1,6 @@
 #pragma once
-/// Singular value decompositions of matrices of up to 32 rows and columns: each is read once, and U, V^H and the singular values are
-/// written once.
+/// Singular value decompositions of matrices that a warp holds, alone or with others: each is read once, and U, V^H and the singular
+/// values are written once.
 
 #include "svd/svd_lane.cuh"
 #include "svd/svd_lanes.cuh"
@@ -91,7 +91,7 @@ SIMT_KERNEL void SIMT_BOUNDS(32, C.blocks_per_sm) svd_tiny(SvdTinyArguments<T> c
     SvdShape shape{0, 0, 0, 0};
     if (exists) {
       int const rows = args.a.rows_of(b), cols = args.a.cols_of(b);
-      exists = larger(rows, cols) <= args.most;
+      exists = larger(rows, cols) > args.above && larger(rows, cols) <= args.upto;
       if (exists) shape = {larger(rows, cols), smaller(rows, cols), rows < cols ? 1 : 0, 0};
     }
     if (lane == 0) shape_of(q) = shape;

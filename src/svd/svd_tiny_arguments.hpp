@@ -1,7 +1,8 @@
 #pragma once
-/// The task of gesvd as the kernel for small matrices takes it.
+/// The task of gesvd as svd_tiny takes it. `above`, `upto`: see SvdTinyArguments.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
 #include "runtime/tiny.hpp"
@@ -28,7 +29,8 @@ bool svd_is_packed(simt::Matrices<T> const& a, SvdOrder order) {
 }
 
 template <typename T>
-SvdTinyArguments<gpu::DeviceElement<T>> svd_tiny_arguments(GesvdTask<T> const& task, SvdTiny const& c) {
+SvdTinyArguments<gpu::DeviceElement<T>> svd_tiny_arguments(GesvdTask<T> const& task, SvdTiny const& c, std::int64_t above = -1,
+                                                           std::int64_t upto = gpu::tiny_largest) {
   using D = gpu::DeviceElement<T>;
   bool const left = task.job != SvdJob::values && task.job != SvdJob::right, right = task.job != SvdJob::values && task.job != SvdJob::left;
   auto const output = [&](Batch<T> const& x) {
@@ -46,7 +48,8 @@ SvdTinyArguments<gpu::DeviceElement<T>> svd_tiny_arguments(GesvdTask<T> const& t
                            .out = {output(left ? task.u : Batch<T>{}), output(right ? task.vt : Batch<T>{})},
                            .s = gpu::matrices_of(task.s),
                            .info = task.info,
-                           .most = gpu::tiny_largest};
+                           .above = static_cast<int>(above),
+                           .upto = static_cast<int>(upto)};
   args.order = svd_order(args.a);
   args.packed = std::max(args.a.rows, args.a.cols) == c.m && std::min(args.a.rows, args.a.cols) == c.n && svd_is_packed(args.a, args.order);
   return args;

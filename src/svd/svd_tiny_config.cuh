@@ -21,7 +21,7 @@ struct SvdOutput {
 struct SvdTiny {
   int m, n;           ///< most rows and columns; a smaller matrix is padded with zeros
   int columns;        ///< columns of U: 0 without vectors, n or m
-  int lanes;          ///< lanes of a warp per matrix: 1 for up to 4 rows, else at least half of n
+  int lanes;          ///< lanes of a warp per matrix: 1 for up to 4 rows, else at least half of n. More columns than lanes: up to 64
   int blocks_per_sm;  ///< that the registers must allow
   constexpr bool operator==(SvdTiny const&) const = default;
 
@@ -74,8 +74,8 @@ struct SvdTinyArguments {
   bool full;            ///< whether all columns of U are wanted, for a kernel with as many columns as rows
   SvdOutput<T> out[2];  ///< U and V^H
   simt::Matrices<simt::Real<T>> s;
-  int* info;  ///< or null
-  int most;   ///< rows and columns; larger matrices of a ragged batch are passed over
+  int* info;        ///< or null
+  int above, upto;  ///< limits of the larger size of a matrix; others are passed over
 };
 
 }  // namespace myriad

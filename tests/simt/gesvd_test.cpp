@@ -73,6 +73,11 @@ HostMachine machine_of_gesvd() {
   (std::make_index_sequence<std::size(small_orders)>());
   static constexpr SvdBlock block = svd_block_of(dtype, 0);
   machine.add(gpu::source_of(svd_block_kernel, dtype, block), svd_block<D, block>);
+  [&]<std::size_t... k>(std::index_sequence<k...>) {
+    [[maybe_unused]] auto const add_warp = [&]<SvdTiny c>() { machine.add(gpu::source_of(svd_tiny_kernel, dtype, c), svd_tiny<D, c>); };
+    (add_warp.template operator()<svd_warp_of(dtype, k)>(), ...);
+  }
+  (std::make_index_sequence<svd_warp_count(dtype)>());
   add(gebrd_measure_kernel, gebrd_measure<D>);
   add(gebrd_load_kernel, gebrd_load<D>);
   add(gebrd_store_kernel, gebrd_store<D>);
@@ -160,7 +165,7 @@ struct Problem {
     HostMachine machine = machine_of_gesvd<T>();
     gesvd_by_bidiagonalization<T>(machine, task(), gesvd_tiny_most, 0, workspace);
   }
-  /// Runs gesvd by the size of each matrix: svd_tiny, svd_block, or bidiagonalization
+  /// Runs gesvd by the size of each matrix: svd_tiny, by groups or a warp each, svd_block, or bidiagonalization
   void run_by_sizes() {
     before = a.memory;
     HostMachine machine = machine_of_gesvd<T>();
@@ -277,17 +282,17 @@ TYPED_TEST(Gesvd, Ragged) {
   }
 }
 
-/// Matrices for a lane kernel and for a block, and tall ones whose R is for one of these, in one batch; each has the bits that it has
+/// Matrices for lanes, for a warp and for a block, and tall ones whose R is for one of these, in one batch; each has the bits that it has
 /// alone.
 TYPED_TEST(Gesvd, RaggedBySizes) {
   using T = TypeParam;
-  Problem<T> problem({.m = 60, .n = 36, .count = 6, .ragged = true});
-  problem.rows = {60, 39, 0, 20, 55, 7};
-  problem.cols = {36, 36, 9, 25, 10, 34};
-  for (std::size_t b = 0; b < 6; ++b) problem.u_cols[b] = problem.vt_rows[b] = std::min(problem.rows[b], problem.cols[b]);
+  Problem<T> problem({.m = 60, .n = 36, .count = 7, .ragged = true});
+  problem.rows = {60, 39, 0, 20, 55, 7, 43};
+  problem.cols = {36, 36, 9, 25, 10, 34, 36};
+  for (std::size_t b = 0; b < 7; ++b) problem.u_cols[b] = problem.vt_rows[b] = std::min(problem.rows[b], problem.cols[b]);
   problem.run_by_sizes();
   problem.check();
-  for (std::int64_t const b : {0, 1, 3, 4, 5}) {
+  for (std::int64_t const b : {0, 1, 3, 4, 5, 6}) {
     SCOPED_TRACE(b);
     std::int64_t const m = problem.rows[static_cast<std::size_t>(b)], n = problem.cols[static_cast<std::size_t>(b)];
     Problem<T> alone({.m = static_cast<int>(m), .n = static_cast<int>(n)});

@@ -57,7 +57,10 @@ void compile(KernelSource const& kernel, std::string const& architecture) {
   auto const spill = record.log.find(" bytes spill stores");
   ASSERT_NE(spill, std::string::npos) << record.log;
   auto const digits = record.log.rfind(' ', spill - 1);
-  int const limit = kernel.name.find("svd_block<myriad::simt::Complex<double>") != std::string::npos ? 512 : 256;  // 388 with 40 rows
+  bool const of_more = kernel.name.find("svd_block<myriad::simt::Complex<double>") != std::string::npos ||  // 388 with 40 rows
+                       kernel.name.find("SvdTiny{36,") != std::string::npos ||                              // 412 in single
+                       kernel.name.find("SvdTiny{40,") != std::string::npos;                                // 404 in double
+  int const limit = of_more ? 512 : 256;
   EXPECT_LE(std::stoi(record.log.substr(digits + 1)), limit) << kernel.name << "\n" << record.log;
   // ptxas must not serialize the wgmma of a warpgroup.
   EXPECT_EQ(record.log.find("serialized"), std::string::npos) << kernel.name << "\n" << record.log;
