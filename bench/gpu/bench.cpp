@@ -122,8 +122,8 @@ Json row_of(Session const& session, std::string const& name, Dtype dtype, int n,
   bool const half = is_half(dtype), is_gemm = routine->routine == "gemm", is_gemv = routine->routine == "gemv";
   bool const is_gesvd = routine->routine == "gesvd";
   if (half && !routine->has('w')) throw Error(fmt::format("{} has no {}", name, dtype_name(dtype)));
-  std::int64_t const given = options.k > 0 ? options.k : n;  // second size of gemv, gesvd and 16-bit products
-  std::int64_t const columns = is_gemv || is_gesvd ? given : n, terms = half ? given : n;
+  std::int64_t const given = options.k > 0 ? options.k : n;  // second size of gemv and gesvd, terms of gemm
+  std::int64_t const columns = is_gemv || is_gesvd ? given : n, terms = is_gemm ? given : n;
 
   cases::Problem p;
   p.dtype = dtype;
