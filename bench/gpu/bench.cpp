@@ -88,8 +88,8 @@ Timing time_gemm(Session const& session, std::function<void()> const& refresh, c
 
 Json time_peers(Session const& session, std::function<void()> const& refresh, cases::CaseRun& run, std::int64_t count) {
   Json out = Json::object();
-  PeerTimer timer{session.queue, session.peers, refresh, {}, {}, {}};
-  timer.attempt = [&](std::string const& name, std::function<void()> const& work) {
+  PeerTimer timer{session.queue, session.peers, refresh, {}, {}};
+  timer.attempt = [&](char const* name, std::function<void()> const& work) {
     auto const left_out = [&](std::runtime_error const& reason) {
       fmt::print(stderr, "{}: {} of {} matrices of {} rows is not measured: {}\n", session.options.program, name, count, run.problem().m,
                  reason.what());
@@ -102,14 +102,13 @@ Json time_peers(Session const& session, std::function<void()> const& refresh, ca
       left_out(reason);
     }
   };
-  timer.measure_some = [&](std::string const& name, std::int64_t matrices, std::function<void()> const& call) {
+  timer.measure = [&](char const* name, std::function<void()> const& call) {
     timer.attempt(name, [&] {
       Timing const timing = time(session, refresh, call);
-      out[name]["ns_per_matrix"] = timing.seconds / static_cast<double>(matrices) * 1e9;
-      if (timing.joules > 0) out[name]["nanojoules_per_matrix"] = timing.joules / static_cast<double>(matrices) * 1e9;
+      out[name]["ns_per_matrix"] = timing.seconds / static_cast<double>(count) * 1e9;
+      if (timing.joules > 0) out[name]["nanojoules_per_matrix"] = timing.joules / static_cast<double>(count) * 1e9;
     });
   };
-  timer.measure = [&](char const* name, std::function<void()> const& call) { timer.measure_some(name, count, call); };
   measure_peers(timer, run);
   return out;
 }
@@ -130,7 +129,7 @@ Json row_of(Session const& session, std::string const& name, Dtype dtype, int n,
   p.m = n;
   p.n = one_column ? 1 : columns;
   p.k = routine->has('i') ? terms : 1;
-  p.count = count_of(options, dtype, n, std::max(columns, terms), layout);
+  p.count = count_of(options, dtype, n, is_gesvd ? columns : std::max(columns, terms), layout);
   p.layout = layout == "row_major"     ? cases::Layout::row_major
              : layout == "interleaved" ? cases::Layout::interleaved
                                        : cases::Layout::column_major;

@@ -398,13 +398,12 @@ double svd_error(std::int64_t m, std::int64_t n, std::int64_t number, std::vecto
   }
   return worst;
 }
-/// gesvdaStridedBatched, if its results are right. It works on one matrix after the other, so it gets a part of a large batch.
+/// gesvdaStridedBatched, if its results are right.
 template <typename T>
 void measure_gesvda(Timer const& timer, GesvdCase<T>& c) {
   Batch<T> const& a = c.a.view();
-  auto const m = static_cast<int>(a.rows), n = static_cast<int>(a.cols), count = static_cast<int>(std::min<std::int64_t>(a.count, 1000));
-  std::string const name =
-      count < a.count ? fmt::format("cuSOLVER gesvdaStridedBatched of {} matrices", count) : "cuSOLVER gesvdaStridedBatched";
+  int const m = order(a), n = static_cast<int>(a.cols), count = number(a);
+  constexpr char const* name = "cuSOLVER gesvdaStridedBatched";
   timer.attempt(name, [&] {
     int const elements = timer.peers.gesvda_elements(dtype_of<T>, m, n, a.data, c.s.data(), c.u.data(), c.vt.data(), count);
     DeviceArray<T> const work(timer.queue, elements);
@@ -418,7 +417,7 @@ void measure_gesvda(Timer const& timer, GesvdCase<T>& c) {
     double const error = svd_error<T>(m, n, some, before, first_of<T>(timer, c.u.data(), of_a),
                                       first_of<Real<T>>(timer, c.s.data(), some * n), first_of<T>(timer, c.vt.data(), some * n * n));
     if (!(error <= 30)) throw PeerError(fmt::format("its result is wrong, {:.2g} times the limit", error / 30));
-    timer.measure_some(name, count, call);
+    timer.measure(name, call);
   });
 }
 

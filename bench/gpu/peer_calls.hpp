@@ -1,9 +1,7 @@
 #pragma once
 /// Calls of cuBLAS and cuSOLVER that are equivalent to a case.
 
-#include <cstdint>
 #include <functional>
-#include <string>
 
 #include "case/case.hpp"
 #include "gpu/peers.hpp"
@@ -18,11 +16,9 @@ struct PeerTimer {
   std::function<void()> refresh;
   /// Times the call under that name, on fresh inputs.
   std::function<void(char const* name, std::function<void()> const& call)> measure;
-  /// The same for a call that takes only so many matrices of the batch.
-  std::function<void(std::string const& name, std::int64_t matrices, std::function<void()> const& call)> measure_some;
   /// Prepares and measures a call. A form is left out if this version lacks it, if the batch is too large for it, or if it needs more
   /// memory than there is: XsyevBatched asks for terabytes for 16 million matrices of 4 rows.
-  std::function<void(std::string const& name, std::function<void()> const& work)> attempt;
+  std::function<void(char const* name, std::function<void()> const& work)> attempt;
 };
 
 /// Measures every peer form of `run`. Its arrays are in the queue's memory, column-major or, for gemv, row-major.
