@@ -1,5 +1,5 @@
 #pragma once
-/// The singular value decomposition of a matrix of up to 4 rows in the registers of one lane.
+/// The singular value decomposition of a matrix of up to 4 columns in the registers of one lane.
 
 #include "svd/svd_jacobi.cuh"
 

@@ -21,7 +21,7 @@ struct SvdOutput {
 struct SvdTiny {
   int m, n;           ///< most rows and columns; a smaller matrix is padded with zeros
   int columns;        ///< columns of U: 0 without vectors, n or m
-  int lanes;          ///< lanes of a warp per matrix: 1 for up to 4 rows, else at least half of n. More columns than lanes: up to 64
+  int lanes;          ///< lanes of a warp per matrix: 1 for up to 4 columns, else at least half of n. More columns than lanes: up to 64
   int blocks_per_sm;  ///< that the registers must allow
   constexpr bool operator==(SvdTiny const&) const = default;
 

@@ -18,25 +18,29 @@ inline constexpr gpu::KernelName svd_tiny_kernel{"svd/svd_tiny"};
 /// Blocks per multiprocessor without spills, by type; for up to 4, 8, 16, 24 and 32 rows.
 inline constexpr int svd_tiny_blocks[4][5]{{24, 28, 28, 24, 20}, {16, 20, 20, 16, 12}, {16, 20, 12, 12, 12}, {8, 16, 10, 8, 6}};
 
-/// For rows-by-cols matrices, which are the largest of a ragged batch. Up to 4 rows a lane has a matrix. Beyond, as many lanes as columns
-/// give each lane two halves of columns; up to 8 real columns, half of the lanes were faster in single precision (H200: 8 rows 2.4 ns, 2.9
-/// ns) and as fast in double, but not for 16 (16.4 and 14.8 ns; double 31.6 and 26.6 ns). Blocks per multiprocessor: the most without
-/// spills.
+/// Most real numbers of a matrix of more than 4 rows that a lane has in registers.
+inline constexpr int svd_lane_numbers = 32;
+
+/// For rows-by-cols matrices, which are the largest of a ragged batch. Up to 4 rows a lane has a matrix, and so it has one of up to 4
+/// columns in so few numbers, unless all columns of U are wanted. Beyond, as many lanes as columns give each lane two halves of columns; up
+/// to 8 real columns, half of the lanes were faster in single precision (H200: 8 rows 2.4 ns, 2.9 ns; 25 rows 3.4 and 3.8 ns) and for 8
+/// rows as fast in double, but not for 16 (16.4 and 14.8 ns; double 31.6 and 26.6 ns). Blocks per multiprocessor: the most without spills.
 constexpr SvdTiny svd_tiny_plan(SvdJob job, Dtype dtype, std::int64_t rows, std::int64_t cols) {
   bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;
   int const m = static_cast<int>(std::max({rows, cols, std::int64_t{1}}));
   int const n = static_cast<int>(std::max(std::min(rows, cols), std::int64_t{1}));
   SvdTiny c{.m = m, .n = n, .columns = job == SvdJob::values ? 0 : job == SvdJob::full ? m : n, .lanes = 1, .blocks_per_sm = 1};
-  if (m > 4) {
+  bool const in_lane = m <= 4 || (n <= 4 && c.columns <= n && m * n * (complex ? 2 : 1) <= svd_lane_numbers);
+  if (!in_lane) {
     c.lanes = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(n))), 2);
-    if (n > 4 && n <= 8 && m <= 8 && !complex) c.lanes = 4;
+    if (n > 4 && n <= 8 && !complex && (m <= 8 || (dtype == Dtype::f32 && c.columns <= n))) c.lanes = 4;
     // Many small matrices with all of U would not fit.
     constexpr int most_bytes = 48 * 1024;
     int const bytes = element_bytes(dtype);
     while (c.lanes < 32 && SvdTinyMemory(bytes, complex ? bytes / 2 : bytes, c).bytes > most_bytes) c.lanes *= 2;
   }
   auto const& blocks = svd_tiny_blocks[dtype == Dtype::f32 ? 0 : dtype == Dtype::f64 ? 1 : dtype == Dtype::c32 ? 2 : 3];
-  c.blocks_per_sm = blocks[m <= 4 ? 0 : (m + 7) / 8];
+  c.blocks_per_sm = c.lanes == 4 && n > 4 && m > 8 ? 14 : blocks[in_lane ? 0 : (m + 7) / 8];
   return c;
 }
 

@@ -59,12 +59,21 @@ TEST(SvdTiny, Double) {
   check_size<double, 32, 32, SvdJob::thin>(8);
   check_size<double, 24, 24, SvdJob::values>(9);
 }
+/// Tall matrices that a lane has.
+TEST(SvdTiny, TallInALane) {
+  static_assert(svd_tiny_plan(SvdJob::thin, Dtype::f64, 2, 16).lanes == 1 && svd_tiny_plan(SvdJob::full, Dtype::f64, 2, 16).lanes > 1);
+  check_size<double, 16, 2, SvdJob::thin>(30);
+  check_size<double, 32, 1, SvdJob::values>(31);
+  check_size<float, 10, 3, SvdJob::left>(32);
+  check_size<std::complex<double>, 8, 2, SvdJob::right>(33);
+}
 TEST(SvdTiny, Single) {
   check_size<float, 4, 4, SvdJob::thin>(10);
   check_size<float, 4, 1, SvdJob::full>(11);
   check_size<float, 7, 6, SvdJob::thin>(12);
   check_size<float, 16, 16, SvdJob::full>(13);
   check_size<float, 32, 3, SvdJob::full>(14);
+  check_size<float, 25, 8, SvdJob::thin>(15);
   check_size<float, 31, 29, SvdJob::thin>(15);
 }
 TEST(SvdTiny, ComplexSingle) {
