@@ -20,8 +20,7 @@ int main(int count, char** arguments) {
   app.add_option("--dtype", options.dtypes, "of s, d, c, z, and of gemm half, bfloat16, complex_half")
       ->delimiter(',')
       ->check(CLI::IsMember({"s", "d", "c", "z", "half", "bfloat16", "complex_half"}));
-  app.add_option("--k", options.k, "terms of gemm, columns of A of gemv and gesvd; 0: n")
-      ->check(CLI::NonNegativeNumber);
+  app.add_option("--k", options.k, "terms of gemm, columns of A of gemv and gesvd; 0: n")->check(CLI::NonNegativeNumber);
   app.add_option("--ragged", options.ragged,
                  "two sizes: products of matrices of all sizes between them in one call, of s, d, c, z; with --routine gemv with vectors")
       ->check(CLI::PositiveNumber);

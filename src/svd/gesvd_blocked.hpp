@@ -15,6 +15,7 @@
 #include "svd/gesvd_plan.hpp"
 #include "svd/svd.hpp"
 #include "svd/svd_block.hpp"
+#include "svd/svd_tall.hpp"
 #include "svd/svd_tiny_arguments.hpp"
 #include "svd/svd_tiny_plan.hpp"
 
@@ -251,12 +252,13 @@ void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64
   }
 }
 
-/// gesvd where some matrices may have more than gesvd_tiny_most rows or columns; up to `limit` of them svd_block decomposes. A ragged batch
-/// goes by classes of sizes, so that a matrix gets the bits that it has alone.
+/// gesvd where some matrices may have more than gesvd_tiny_most rows or columns; up to `limit` of them svd_block decomposes, but for tall
+/// and wide matrices of few columns or rows. A ragged batch goes by classes of sizes, so that a matrix gets the bits that it has alone.
 template <typename T, Machine<T> M>
 void gesvd_by_sizes(M& machine, GesvdTask<T> const& task, std::int64_t limit) {
   std::int64_t const most = std::max(task.a.rows, task.a.cols), small = std::max<std::int64_t>(limit, gesvd_tiny_most);
   bool const ragged = task.a.ragged();
+  if (svd_is_tall(task, machine.device())) return svd_of_tall<T>(machine, task, gesvd_workspace);
   if (most > limit) gesvd_by_bidiagonalization<T>(machine, task, small, ragged ? small : 0);
   if (limit > 0 && (ragged || most <= limit)) svd_by_block<T>(machine, task, ragged ? gesvd_tiny_most : -1, std::min(most, limit));
   if (ragged) svd_by_lanes<T>(machine, task, gesvd_tiny_most);

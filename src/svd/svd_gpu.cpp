@@ -73,6 +73,13 @@ std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
     for (KernelName const& name : {gesvd_largest_kernel, gesvd_load_kernel, gesvd_place_kernel, gesvd_write_kernel, copy_matrices_kernel})
       kernels.push_back(source_of(name, dtype));
     for (int k = 0; k < svd_warp_count(dtype); ++k) kernels.push_back(source_of(svd_tiny_kernel, dtype, svd_warp_of(dtype, k)));
+    for (KernelName const& name : {svd_tall_parts_kernel, svd_tall_stack_kernel}) kernels.push_back(source_of(name, dtype));
+    kernels.push_back(source_of(svd_tall_values_kernel, dtype == Dtype::c32 ? Dtype::f32 : dtype == Dtype::c64 ? Dtype::f64 : dtype));
+    int const bytes = static_cast<int>(element_bytes(dtype));
+    for (int n = 8; n <= svd_tall_columns(bytes); n += 8)
+      for (int const rows : {128, 256}) kernels.push_back(source_of(svd_tall_vectors_kernel, dtype, svd_tall_plan(rows, n)));
+    if (bytes == 8)
+      for (QrRegisters const& c : svd_tall_narrow) kernels.push_back(source_of(qr_registers_kernel, dtype, c));
     for (int k = 0; k < svd_block_count(dtype); ++k) kernels.push_back(source_of(svd_block_kernel, dtype, svd_block_of(dtype, k)));
     bool const is_single = dtype == Dtype::f32 || dtype == Dtype::c32;
     add(bdsdc_kernels(is_single ? Dtype::f32 : Dtype::f64, is_single ? 4 : 8));

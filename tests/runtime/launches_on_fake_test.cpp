@@ -63,6 +63,7 @@
 #include "svd/by_svd_config.cuh"
 #include "svd/gesvd_config.cuh"
 #include "svd/svd_block_config.cuh"
+#include "svd/svd_tall_config.cuh"
 #include "svd/svd_tiny_config.cuh"
 #include "symv/symv_matrix.cuh"
 #include "symv/symv_tiny_config.cuh"
@@ -141,6 +142,10 @@ class Kernels {
                         "stedc_gather", "stedc_rotate", "stedc_vectors", "stedc_points", "stedc_bisect");
     add<SvdTinyArguments>("svd_tiny");
     add<SvdBlockArguments>("svd_block");
+    add<SvdTallParts>("svd_tall_parts");
+    add<SvdTallStack>("svd_tall_stack");
+    add_real<SvdTallValues>("svd_tall_values");
+    add<SvdTallVectors>("svd_tall_vectors");
     add<GebrdArguments>("gebrd_block");
     add<GebrdPanels>("gebrd_measure", "gebrd_load", "gebrd_store", "gebrd_step", "gebrd_stream");
     add_real<BdsdcWork>("bdsdc_load", "bdsdc_leaves", "bdsdc_sort", "bdsdc_deflate", "bdsdc_roots", "bdsdc_fit", "bdsdc_order",

@@ -306,7 +306,11 @@ SIMT_KERNEL void SIMT_BOUNDS(C.threads(), C.blocks_per_sm) qr_registers(QrRegist
         [&](int i, int j, T product) {
           if (gram) store_global(gram + (i * args.line + j), product);
         });
-    if (exponent != 0) qr.scale(-exponent, true);
+    if (args.exponents) {
+      if (thread_index() == 0) store_global(args.exponents + b, exponent);
+    } else if (exponent != 0) {
+      qr.scale(-exponent, true);
+    }
     qr.store(args.a, b);
     if (b + block_count() < args.a.count) sync_block();
   }

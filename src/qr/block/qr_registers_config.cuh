@@ -31,7 +31,8 @@ struct QrRegistersArguments {
   simt::Matrices<T> a, tau;
   T* gram;  ///< null, or V^H V of the reflectors below its diagonal: element (i, j) of matrix b at gram + (b * line + i) * line + j
   int line;
-  bool scales;  ///< whether A is scaled where its elements are near the ends of the range, and R scaled back
+  bool scales;     ///< whether A is scaled where its elements are near the ends of the range, and R scaled back
+  int* exponents;  ///< null, or where the powers of two go by which R remains scaled, one per matrix
 };
 
 }  // namespace myriad

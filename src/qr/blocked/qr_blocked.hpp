@@ -55,7 +55,8 @@ bool qr_in_block(M& machine, Batch<T> const& a, Batch<T> const& tau, bool scales
                                         .tau = gpu::matrices_of(tau),
                                         .gram = reinterpret_cast<D*>(gram),
                                         .line = block_reflector_width<T>,
-                                        .scales = scales},
+                                        .scales = scales,
+                                        .exponents = nullptr},
                 dtype_of<T>, k);
     return gram != nullptr;
   }
