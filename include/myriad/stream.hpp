@@ -80,7 +80,8 @@ enum class OnGpuFailure {
 
 struct StreamOptions {
   /// Maximum bytes of a chunk on the GPU, over all operands; a larger matrix is a chunk by itself. 0: a sixteenth of a GPU's share of the
-  /// batch, between 4 and 32 MiB, and at most a sixteenth of the GPU's free memory. At most six chunks are on a GPU at a time.
+  /// batch, between 4 and 32 MiB, and at most a sixteenth of the GPU's free memory. At most six chunks are on a GPU at a time, fewer where
+  /// they would take more than half of its free memory.
   std::int64_t chunk_bytes = 0;
   /// move_to_others stages operands that are overwritten by results, also in pinned memory, so that a chunk can be computed again.
   OnGpuFailure on_gpu_failure = OnGpuFailure::stop;
@@ -207,8 +208,8 @@ struct StreamArgumentOf<StreamOperand<Argument>> {
 
 }  // namespace detail
 
-/// Streams batches through GPUs and reuses their buffers between runs: six chunks on each GPU, and pinned staging buffers for operands
-/// that are not pinned. Use it from one thread at a time. The queues must outlive it and must not be moved.
+/// Streams batches through GPUs and reuses their buffers between runs: up to six chunks on each GPU, and up to twelve pinned staging
+/// buffers for operands that are not pinned. Use it from one thread at a time. The queues must outlive it and must not be moved.
 class MYRIAD_API Streamer {
  public:
   /// Allocates nothing yet. Throws BadArgument for a negative chunk size.

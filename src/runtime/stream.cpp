@@ -30,14 +30,13 @@ namespace driver = gpu::driver;
 using detail::UntypedOperand;
 using gpu::Packing;
 
-/// Chunks on the GPU at a time: one is copied in, one is copied out, and four are computed, since a chunk of the decompositions occupies
-/// only a part of the GPU. H200, thousands of matrices a second, against three chunks: one GPU syevd n = 128 308 (238), gesvd n = 64 722
-/// (694); two GPUs 504 (443), 1360 (1290). Smaller chunks at the start and the end: no gain beyond 2%.
-constexpr int lane_count = 6;
-/// Chunks in pinned memory at a time. Twice as many, because a chunk is there from before its copy in until after its copy out, and the
-/// next one of a lane is enqueued meanwhile.
-constexpr int stage_count = 2 * lane_count;
-static_assert(stage_count % lane_count == 0);
+/// Maximum of chunks on the GPU at a time: one is copied in, one is copied out, and four are computed, since a chunk of the decompositions
+/// occupies only a part of the GPU. H200, thousands of matrices a second, against three chunks: one GPU syevd n = 128 308 (238), gesvd
+/// n = 64 722 (694); two GPUs 504 (443), 1360 (1290). Smaller chunks at the start and the end: no gain beyond 2%.
+constexpr std::int64_t most_lanes = 6;
+/// Chunks of a lane that are in flight at a time, each in a stage: a chunk is in pinned memory from before its copy in until after its copy
+/// out, and the next one is enqueued meanwhile.
+constexpr std::int64_t chunks_per_lane = 2;
 
 // Limits of the default chunk size. At 50 GB/s 4 MiB take 80 us, several times the launch overhead of copies and kernels; 32 MiB take 0.7
 // ms, which makes it negligible. Larger chunks would lengthen the first and last copies, which overlap with nothing.
@@ -220,24 +219,24 @@ void refuse_memory_of_a_gpu(std::size_t k, void const* address) {
 /// Memory for a chunk on the GPU, with its stream, which orders all work on one chunk behind that on the chunk before.
 struct Lane {
   Queue queue;
-  DeviceArray<char> memory;
+  DeviceArray<char> memory{};
+  std::array<Event, chunks_per_lane> done{Event(queue), Event(queue)};  ///< of its last chunks
 };
-/// Pinned memory for a chunk. It is reused when the Finisher has finished the chunk, and so not before the event.
-struct Stage {
-  PinnedArray<char> memory;
-  Event done;
-};
+/// Pinned memory for a chunk. It is reused when the Finisher has finished the chunk.
+using Stage = PinnedArray<char>;
 
 /// One of the GPUs, with its buffers.
 struct Gpu {
   Queue* queue;
   std::vector<Lane> lanes{};
-  std::vector<Stage> stages{};
+  std::deque<Stage> stages{};  ///< each of `stage_bytes`
+  std::int64_t stage_bytes = 0;
   DeviceArray<char> shared_memory{};
   std::vector<Batch<char>> shared{};  ///< operands of which one matrix is used by all, else empty
 
-  [[nodiscard]] Lane& lane_of(std::int64_t k) { return lanes[static_cast<std::size_t>(k % lane_count)]; }
-  [[nodiscard]] Stage& stage_of(std::int64_t k) { return stages[static_cast<std::size_t>(k % stage_count)]; }
+  [[nodiscard]] std::int64_t lane_count() const { return static_cast<std::int64_t>(lanes.size()); }
+  [[nodiscard]] Lane& lane_of(std::int64_t k) { return lanes[static_cast<std::size_t>(k % lane_count())]; }
+  [[nodiscard]] Event& done(std::int64_t k) { return lane_of(k).done[static_cast<std::size_t>(k / lane_count() % chunks_per_lane)]; }
 
   /// Waits for all work, ignoring errors: no copy may outlive a call.
   void drain() noexcept {
@@ -248,37 +247,52 @@ struct Gpu {
       }
   }
 
-  /// A sixteenth of the free memory: `lane_count` chunks fit, and routines have room for workspace. Memory that the lanes have already
-  /// counts as free.
-  [[nodiscard]] std::int64_t room_for_chunk() const {
+  [[nodiscard]] std::int64_t free_memory() const {
     driver::CurrentContext const current(QueueAccess::state(*queue).context->handle());
     std::size_t free = 0, all = 0;
     driver::check(driver::api().cuMemGetInfo_v2(&free, &all), "cuMemGetInfo");
+    return static_cast<std::int64_t>(free);
+  }
+  /// A sixteenth of the free memory: `most_lanes` chunks take less than half of it. Memory that the lanes have already counts as free.
+  [[nodiscard]] std::int64_t room_for_chunk() const {
     std::int64_t own = 0;
     for (Lane const& lane : lanes) own += lane.memory.size();
-    return (static_cast<std::int64_t>(free) + own) / 16;
+    return (free_memory() + own) / 16;
   }
 
+  /// Takes at most `number` lanes for chunks of `bytes`. New memory for lanes leaves half of the free memory to the routines' workspace;
+  /// large matrices have two lanes if three fit, so that copies overlap with computing, else one.
   void take_lanes(std::int64_t number, std::int64_t bytes) {
-    while (static_cast<std::int64_t>(lanes.size()) < number) {
-      Queue lane({.backend = Backend::gpu, .threads = queue->threads(), .device = queue->device().ordinal});
-      lanes.push_back({std::move(lane), {}});
-    }
+    std::int64_t ready = 0, reusable = 0;
+    for (Lane const& lane : lanes)
+      if (lane.memory.size() >= bytes)
+        ++ready;
+      else
+        reusable += lane.memory.size();
+    std::int64_t wanted = std::min(number, most_lanes);
+    if (ready == lane_count() && ready >= wanted) return;
+    std::int64_t const fitting = ready + (free_memory() + reusable) / std::max<std::int64_t>(bytes, 1);
+    wanted = std::max(ready, std::min(wanted, std::max<std::int64_t>(fitting / 2, fitting < 3 ? 1 : 2)));
+    while (lane_count() > wanted) lanes.pop_back();
+    while (lane_count() < wanted)
+      lanes.push_back({Queue({.backend = Backend::gpu, .threads = queue->threads(), .device = queue->device().ordinal})});
     for (Lane& lane : lanes)
       if (lane.memory.size() < bytes) {
         lane.memory = {};  // frees the old memory first
         lane.memory = DeviceArray<char>(lane.queue, bytes);
       }
   }
-  void take_stages(std::int64_t number, std::int64_t bytes) {
-    for (std::size_t k = 0; k < stages.size() || static_cast<std::int64_t>(k) < number; ++k) {
-      Queue& queue_of_lane = lanes[k % lane_count].queue;  // chunks with the same stage have the same lane
-      if (k == stages.size()) stages.push_back({{}, Event(queue_of_lane)});
-      if (stages[k].memory.size() >= bytes) continue;
-      stages[k].memory = {};
-      stages[k].memory = PinnedArray<char>(queue_of_lane, bytes);
+  /// The stages that the next run takes first.
+  [[nodiscard]] std::vector<Stage*> take_stages(std::int64_t bytes) {
+    if (bytes > stage_bytes) {
+      stages.clear();
+      stage_bytes = bytes;
     }
+    std::vector<Stage*> idle;
+    for (Stage& stage : stages) idle.push_back(&stage);
+    return idle;
   }
+  [[nodiscard]] Stage* new_stage() { return &stages.emplace_back(lanes.front().queue, stage_bytes); }
 
   /// Orders the lanes behind the work that the queue was given before.
   void begin(bool packs) {
@@ -450,10 +464,16 @@ class Run {
   }
 
  private:
+  struct Given {
+    std::int64_t chunk;
+    Stage* stage;
+  };
   struct Worker {
     Gpu* gpu;
     StreamShare* share;
-    std::vector<std::int64_t> given{};     ///< chunks, in the order in which it got them
+    std::vector<Given> given{};            ///< chunks, in the order in which it got them
+    std::vector<Stage*> idle{};            ///< stages of no chunk in flight
+    std::int64_t returned = 0;             ///< the stages of so many chunks were idle again
     std::unique_ptr<Finisher> finisher{};  ///< none before the start and after a failure
     bool failed = false;
   };
@@ -472,16 +492,15 @@ class Run {
     Gpu& gpu = *worker.gpu;
     auto const number = static_cast<std::int64_t>(plan_.chunks.size());
     worker.given.reserve(plan_.chunks.size());  // the finisher reads its elements while it grows
-    gpu.take_lanes(std::min<std::int64_t>(number, lane_count), plan_.device_bytes);
-    gpu.take_stages(std::min<std::int64_t>(number, stage_count), plan_.stage_bytes);
+    gpu.take_lanes(number, plan_.device_bytes);
+    worker.idle = gpu.take_stages(plan_.stage_bytes);
     gpu.begin(plan_.packs() || plan_.shares());
     gpu.copy_shared(plan_.operands, plan_.count, report_);
     worker.finisher = std::make_unique<Finisher>(monitor_, [this, &worker, given = std::as_const(worker.given).data()](std::int64_t k) {
-      Stage const& stage = worker.gpu->stage_of(k);
-      auto const [first, count] = plan_.chunks[static_cast<std::size_t>(given[k])];
-      stage.done.wait();
+      auto const [first, count] = plan_.chunks[static_cast<std::size_t>(given[k].chunk)];
+      worker.gpu->done(k).wait();
       for (Placed const& o : plan_.operands)
-        if (o.is_unpacked()) o.packing.unpack(unpacking_threads_, first, count, stage.memory.data() + o.stage_offset);
+        if (o.is_unpacked()) o.packing.unpack(unpacking_threads_, first, count, given[k].stage->data() + o.stage_offset);
       if (options_.complete) std::fill_n(options_.complete + first, count, std::uint8_t{1});
       worker.share->matrices += count;
     });
@@ -490,16 +509,16 @@ class Run {
   /// Gives the next chunk to a GPU: packs it, and enqueues its copy in, its work and its copy out.
   void enqueue(Worker& worker) {
     auto const local = static_cast<std::int64_t>(worker.given.size());
-    worker.given.push_back(waiting_.front());
+    worker.given.push_back({waiting_.front(), nullptr});
     waiting_.pop_front();
+    char* const stage = take_stage(worker)->data();
     auto const [first, count] = chunk_of(worker, local);
     Lane& lane = worker.gpu->lane_of(local);
-    Stage& stage = worker.gpu->stage_of(local);  // free, because chunk `local` - stage_count is finished
     for (Placed const& o : plan_.operands)
       if (!o.packing.shared() && o.is_packed())
-        o.packing.pack(packing_threads_, first, count, stage.memory.data() + o.stage_offset, lane.memory.data() + o.device_offset);
+        o.packing.pack(packing_threads_, first, count, stage + o.stage_offset, lane.memory.data() + o.device_offset);
 
-    // The lane's stream orders this behind all work on chunk `local` - lane_count.
+    // The lane's stream orders this behind all work on its chunk before.
     for (std::size_t i = 0; i < plan_.operands.size(); ++i) {
       Placed const& o = plan_.operands[i];
       if (o.packing.shared()) {
@@ -509,7 +528,7 @@ class Run {
       char* const device = lane.memory.data() + o.device_offset;
       arguments_[i] = o.packing.packed(count, device);
       std::int64_t const bytes = o.packing.reads() ? o.packing.bytes(first, count) : o.packing.array_bytes(count);
-      copy<char>(lane.queue, o.pinned ? o.packing.host(first) : stage.memory.data() + o.stage_offset, bytes, device);
+      copy<char>(lane.queue, o.pinned ? o.packing.host(first) : stage + o.stage_offset, bytes, device);
       report_.bytes_in += bytes;
       report_.bytes_staged += o.pinned ? 0 : bytes;
     }
@@ -518,12 +537,28 @@ class Run {
       if (!o.packing.writes()) continue;
       std::int64_t const arrays = o.packing.array_bytes(count), bytes = o.packing.bytes(first, count) - arrays;
       copy<char>(lane.queue, lane.memory.data() + o.device_offset + arrays, bytes,
-                 o.pinned ? o.packing.host(first) : stage.memory.data() + o.stage_offset + arrays);
+                 o.pinned ? o.packing.host(first) : stage + o.stage_offset + arrays);
       report_.bytes_out += bytes;
       report_.bytes_staged += o.pinned ? 0 : bytes;
     }
-    stage.done.record();
+    worker.gpu->done(local).record();  // its last record was of a finished chunk
     worker.finisher->add();
+  }
+
+  /// A stage for the last chunk given: the one that was used last, since it may be in the CPU's cache. Memory is pinned only for as many
+  /// chunks as are in flight, which are few if packing is what limits the rate.
+  Stage* take_stage(Worker& worker) {
+    std::int64_t finished = 0;
+    {
+      std::scoped_lock const lock(monitor_.mutex);
+      finished = worker.finisher->finished();
+    }
+    for (; worker.returned < finished; ++worker.returned)
+      worker.idle.push_back(worker.given[static_cast<std::size_t>(worker.returned)].stage);
+    if (worker.idle.empty()) worker.idle.push_back(worker.gpu->new_stage());
+    Stage* const stage = worker.idle.back();
+    worker.idle.pop_back();
+    return worker.given.back().stage = stage;
   }
 
   /// Takes the GPU out of the run and its unfinished chunks back, or throws.
@@ -537,7 +572,8 @@ class Run {
     if (!others || options_.on_gpu_failure == OnGpuFailure::stop) gpu::naming_gpu(device, [&] { std::rethrow_exception(error); });
     end(worker);
     auto const finished = worker.finisher ? worker.finisher->finished() : 0;
-    waiting_.insert(waiting_.begin(), worker.given.begin() + finished, worker.given.end());
+    for (auto k = static_cast<std::int64_t>(worker.given.size()); k-- > finished;)
+      waiting_.push_front(worker.given[static_cast<std::size_t>(k)].chunk);
     worker.share->failure = *text;
     worker.finisher.reset();
   }
@@ -547,15 +583,17 @@ class Run {
   }
 
   [[nodiscard]] Chunk const& chunk_of(Worker const& worker, std::int64_t local) const {
-    return plan_.chunks[static_cast<std::size_t>(worker.given[static_cast<std::size_t>(local)])];
+    return plan_.chunks[static_cast<std::size_t>(worker.given[static_cast<std::size_t>(local)].chunk)];
   }
-  /// The working GPU with the fewest chunks in flight, if there is a stage for another; of equal ones that which was given fewer. The
-  /// caller holds the monitor's mutex.
+  /// The working GPU with the fewest chunks in flight, if a lane can take another; of equal ones that which was given fewer. The caller
+  /// holds the monitor's mutex.
   [[nodiscard]] Worker* free_worker() {
     Worker* best = nullptr;
     auto const order = [](Worker const& w) { return std::pair(w.finisher->in_flight(), w.given.size()); };
     for (Worker& w : workers_)
-      if (w.finisher && !w.finisher->error() && w.finisher->in_flight() < stage_count && (!best || order(w) < order(*best))) best = &w;
+      if (w.finisher && !w.finisher->error() && w.finisher->in_flight() < chunks_per_lane * w.gpu->lane_count() &&
+          (!best || order(w) < order(*best)))
+        best = &w;
     return best;
   }
   [[nodiscard]] Worker* failed_worker() {

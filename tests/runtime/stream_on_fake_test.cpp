@@ -312,7 +312,7 @@ TEST_F(Streams, PinnedMemoryIsCopiedWhereItIs) {
   for (std::int64_t k = 0; k < 4 * many; ++k) ASSERT_EQ(x[k], 2 * a[k]);
 }
 
-TEST_F(Streams, HoldsThreeChunks) {
+TEST_F(Streams, HoldsSixChunks) {
   constexpr std::int64_t many = 100'000;
   std::vector<double> a(4 * many, 1), x(4 * many);
   auto const run = [&](std::int64_t chunk_bytes) {
@@ -324,8 +324,8 @@ TEST_F(Streams, HoldsThreeChunks) {
   StreamReport const report = run(64'000);
   EXPECT_EQ(report.chunks, 101);  // 992 matrices each, a multiple of 32
   EXPECT_EQ(report.bytes_in + report.bytes_out, many * 64);
-  EXPECT_LE(fake->peak_device_bytes, 6 * (64'000 + 2 * 256));
-  EXPECT_LE(fake->peak_pinned_bytes, 12 * (64'000 + 2 * 256));
+  EXPECT_EQ(fake->peak_device_bytes, 6 * 992 * 64);
+  EXPECT_LE(fake->peak_pinned_bytes, 12 * 992 * 64);
   EXPECT_GT(report.seconds, 0);
   EXPECT_EQ(run(1 << 30).chunks, 1);
   // The default is chunks of 4 MiB for so little data, and smaller ones with less free memory.
@@ -334,6 +334,64 @@ TEST_F(Streams, HoldsThreeChunks) {
   EXPECT_EQ(run(0).chunks, 98);
   EXPECT_LE(fake->peak_device_bytes, 6 * ((1 << 16) + 2 * 256));
   EXPECT_EQ(x, std::vector<double>(4 * many, 2));
+}
+
+TEST_F(Streams, HoldsFewerChunksInLittleMemory) {
+  constexpr std::int64_t rows = 32, many = 20, bytes = 2 * rows * rows * 8;  // of a matrix and its result, a chunk
+  std::vector<double> a(rows * rows * many), x(a.size());
+  std::iota(a.begin(), a.end(), 0);
+  auto const run = [&](Streamer& streamer, std::int64_t matrices_in_chunk = 1) {
+    std::fill(x.begin(), x.end(), 0);
+    std::int64_t const number = many / matrices_in_chunk * matrices_in_chunk;
+    auto const square = [&](std::vector<double>& of) {
+      return batch(of.data(), rows, rows * matrices_in_chunk, {.count = number / matrices_in_chunk});
+    };
+    streamer.run(in(square(a)), out(square(x)), [&](Queue& q, auto from, auto to) { enqueue(q, from, {}, to, nullptr); });
+    for (std::size_t k = 0; k < a.size(); ++k) ASSERT_EQ(x[k], 2 * a[k]);
+  };
+  struct Case {
+    std::int64_t fitting, lanes;
+  };
+  for (auto const [fitting, lanes] : {Case{0, 1}, {1, 1}, {2, 1}, {3, 2}, {5, 2}, {6, 3}, {9, 4}, {12, 6}, {15, 6}})
+    for (std::int64_t const chunk_bytes : {std::int64_t{0}, bytes}) {
+      SCOPED_TRACE(fitting);
+      Streamer streamer(*queue, {.chunk_bytes = chunk_bytes});
+      fake->free_bytes = fitting * bytes + bytes / 2;
+      fake->peak_device_bytes = 0;
+      run(streamer);
+      EXPECT_EQ(fake->peak_device_bytes, lanes * bytes);
+      fake->free_bytes = 0;  // memory that is there is kept
+      run(streamer);
+      EXPECT_EQ(fake->device_bytes, lanes * bytes);
+    }
+  // Larger matrices in the same streamer, then smaller ones again
+  Streamer streamer(*queue, {.chunk_bytes = bytes});
+  fake->free_bytes = 12 * bytes;
+  run(streamer);
+  fake->free_bytes = 6 * bytes;
+  run(streamer, 2);
+  EXPECT_EQ(fake->device_bytes, 3 * 2 * bytes);  // of 12 matrices, free or in the six lanes
+  run(streamer);
+  EXPECT_EQ(fake->device_bytes, 3 * 2 * bytes + bytes);  // of 9 chunks, 3 of them in lanes, four are for lanes
+}
+
+TEST_F(Streams, KeepsPinnedMemoryBetweenRuns) {
+  std::vector<double> a(40, 1), x(40);
+  auto const work = [&](Queue& q, auto from, auto to) { enqueue(q, from, {}, to, nullptr); };
+  Streamer streamer(*queue, {.chunk_bytes = 16});
+  int const before = fake->live_pinned;
+  for (int k = 0; k < 3; ++k) {
+    streamer.run(in(vectors(a.data(), 1, 1)), out(vectors(x.data(), 1, 1)), work);
+    EXPECT_EQ(fake->live_pinned, before + 1);
+  }
+  for (int k = 0; k < 3; ++k) {
+    streamer.run(in(vectors(a.data(), 1, 40)), out(vectors(x.data(), 1, 40)), work);
+    EXPECT_LE(fake->live_pinned, before + 12);
+  }
+  EXPECT_EQ(x, std::vector<double>(40, 2));
+  // A larger matrix replaces all of it.
+  streamer.run(in(vectors(a.data(), 40, 1)), out(vectors(x.data(), 40, 1)), work);
+  EXPECT_EQ(fake->live_pinned, before + 1);
 }
 
 TEST_F(Streams, ComesAfterWhatTheQueueWasGiven) {
