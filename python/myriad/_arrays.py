@@ -190,6 +190,14 @@ class _NumPy(Library):
 NumPy = _NumPy()
 
 
+def empty_of_torch(torch, like, size, stride, dtype=None):
+    """A tensor on the device of `like`. Its new_empty_strided takes half of the time of torch.empty_strided, but copies conjugated and negated
+    views first."""
+    if like.is_conj() or like.is_neg():
+        return torch.empty_strided(size, stride, dtype=dtype or like.dtype, device=like.device)
+    return like.new_empty_strided(size, stride, dtype=dtype)
+
+
 @functools.lru_cache(1024)
 def row_major(shape):
     """The shape as a tuple, and the strides of elements that lie one behind the other. For torch, which takes longer for a torch.Size."""
@@ -265,7 +273,7 @@ class Torch(Library):
         return self.types[dtype]
 
     def empty(self, like, shape, dtype=None):
-        return like.new_empty_strided(*row_major(shape), dtype=dtype)  # new_empty takes twice as long
+        return empty_of_torch(self.torch, like, *row_major(shape), dtype)
 
     def copy(self, x):
         return self.empty(x, x.shape).copy_(x)
@@ -324,7 +332,7 @@ class Torch(Library):
     def pieces(self, like, shapes, dtype):
         """New arrays of these shapes, in one piece of memory."""
         sizes = [math.prod(shape) for shape in shapes]
-        memory = like.new_empty(sum(sizes), dtype=dtype)
+        memory = self.empty(like, (sum(sizes),), dtype)
         return [x.view(shape) for x, shape in zip(memory.split(sizes), shapes)]
 
     def assign_all(self, outs, arrays):

@@ -29,7 +29,7 @@ from torch._functorch.pyfunctorch import retrieve_all_functorch_interpreters
 from torch.autograd import forward_ad
 
 from . import _myriad, _queues
-from ._arrays import Torch, row_major
+from ._arrays import Torch, empty_of_torch, row_major
 from ._report import Report
 
 __all__ = ['OPERATORS', 'cholesky', 'disable', 'eigh', 'enable', 'enabled', 'inv', 'report', 'solve', 'svd']
@@ -160,12 +160,12 @@ class _NewResults:
     @staticmethod
     def matrix(i, like, batch, m, n, dtype=None, by_rows=False):
         """Result i, an m-by-n matrix of each batch, column-major as torch's are, unless by_rows."""
-        return like.new_empty_strided(*row_major((*batch, m, n)) if by_rows else _by_columns(batch, m, n), dtype=dtype)
+        return empty_of_torch(torch, like, *row_major((*batch, m, n)) if by_rows else _by_columns(batch, m, n), dtype)
 
     @staticmethod
     def array(i, like, shape, dtype):
         """Result i, contiguous."""
-        return like.new_empty_strided(*row_major(shape), dtype=dtype)
+        return empty_of_torch(torch, like, *row_major(shape), dtype)
 
 
 class _Results:
@@ -749,13 +749,19 @@ def svd(a):
     return _call('svd', a)
 
 
+def _observed():
+    """Whether a mode of torch, its tracer or its profiler sees calls of operators."""
+    c = torch._C
+    return c._len_torch_dispatch_stack() or c._len_torch_function_stack() or c._is_tracing() or torch.autograd._profiler_enabled()
+
+
 def _call(name, *tensors):
     # The operators have backward derivatives only, which torch.func does not know. autograd.Function has all, but is slower and not traced as
     # one operator.
     compiling = torch.compiler.is_compiling()
     if not torch._C._are_functorch_transforms_active() and (compiling or forward_ad._current_level < 0):
         # Without derivatives and observers the operator would only call its implementation, in 20 us.
-        if not (compiling or torch._C._len_torch_dispatch_stack() or torch._C._is_tracing()) and _myriad.ready_tensors(list(tensors), torch.Tensor):
+        if not (compiling or _observed()) and _myriad.ready_tensors(list(tensors), torch.Tensor):
             return _implementations[name](*tensors)
         return getattr(torch.ops.myriad, name)(*tensors)
     if compiling:

@@ -6,8 +6,10 @@ import pytest
 
 torch = pytest.importorskip('torch')
 
+import myriad.linalg  # noqa: E402
 import myriad.torch as mt  # noqa: E402
 from myriad import _myriad  # noqa: E402
+from torch.overrides import TorchFunctionMode  # noqa: E402
 from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
@@ -149,8 +151,25 @@ def test_ready_tensors():
     assert not ready() and not ready(a, a.double())
 
 
+def test_conjugated_inputs_are_not_copied():
+    """For memory of results: torch's new_empty_strided copies such a view first."""
+
+    def copies(function, *args):
+        with torch.profiler.profile() as profile:
+            function(*args)
+        return sum(event.name in ('aten::clone', 'aten::copy_') for event in profile.events())
+
+    a = well_conditioned(2, 4, 4, dtype=torch.complex128)
+    linalg = myriad.linalg
+    for function in (linalg.inv, linalg.qr, linalg.svd, linalg.eigh, lambda x: linalg.solve(x, a)):
+        assert copies(function, a.mH) == copies(function, a)
+    with mt.enabled(['bmm'], min_batch=1):  # the operator of torch that reads such views
+        assert copies(torch.bmm, a.mH, a) == 0
+        assert mt.report() == {'bmm': {'taken': 1, 'declined': {}}}
+
+
 def test_observers_see_the_operators():
-    """Modes of torch and its tracer, which calls past the operators would pass by."""
+    """Modes of torch, its tracer and its profiler, which calls past the operators would pass by."""
 
     class Seen(TorchDispatchMode):
         def __torch_dispatch__(self, function, types, args=(), kwargs=None):
@@ -161,6 +180,21 @@ def test_observers_see_the_operators():
     with Seen():
         mt.inv(a)
     assert 'myriad.inv.default' in seen
+
+    class SeenFunctions(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    seen.clear()
+    with SeenFunctions():
+        mt.inv(a)
+    assert 'myriad.inv' in seen
+    for profiler in (torch.profiler.profile, torch.autograd.profiler.profile):
+        with profiler() as profile:
+            mt.inv(a)
+        names = [event.name for event in (profile.events() if profiler is torch.profiler.profile else profile.function_events)]
+        assert 'myriad::inv' in names
     with warnings.catch_warnings():
         warnings.simplefilter('ignore')  # it is deprecated
         traced = torch.jit.trace(mt.inv, a)
