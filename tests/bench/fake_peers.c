@@ -1,5 +1,10 @@
-/* cuBLAS and cuSOLVER that do nothing: every function that gpu_bench calls is there, says that all is well, and wants no workspace. */
+/* cuBLAS and cuSOLVER that do nothing: every function that gpu_bench calls is there, says that all is well, and wants no workspace. With
+   FAKE_GESVDA cusolverDnDgesvdaStridedBatched decomposes its matrices: "right", or "wrong": with a relative error of 1e-6 in the last
+   singular value. */
+#include <math.h>
 #include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define NOTHING(name) \
   int name(void) { return 0; }
@@ -52,7 +57,9 @@ OF_TYPES(cusolverDn, potrfBatched)
 OF_TYPES(cusolverDn, potrsBatched)
 OF_TYPES(cusolverDn, syevjBatched)
 OF_TYPES(cusolverDn, syevjBatched_bufferSize)
-OF_TYPES(cusolverDn, gesvdaStridedBatched)
+NOTHING(cusolverDnSgesvdaStridedBatched)
+NOTHING(cusolverDnCgesvdaStridedBatched)
+NOTHING(cusolverDnZgesvdaStridedBatched)
 OF_TYPES(cusolverDn, gesvdaStridedBatched_bufferSize)
 OF_TYPES(cusolverDn, gesvdjBatched)
 OF_TYPES(cusolverDn, gesvdjBatched_bufferSize)
@@ -70,3 +77,45 @@ OF_TYPES(cusolverDn, ormtr)
 OF_TYPES(cusolverDn, ormtr_bufferSize)
 OF_TYPES(cusolverDn, unmtr)
 OF_TYPES(cusolverDn, unmtr_bufferSize)
+
+static double dot(double const* x, double const* y, int count) {
+  double sum = 0;
+  for (int i = 0; i < count; ++i) sum += x[i] * y[i];
+  return sum;
+}
+static void rotate(double* x, double* y, int count, double c, double s) {
+  for (int i = 0; i < count; ++i) {
+    double const old = x[i];
+    x[i] = c * old - s * y[i];
+    y[i] = s * old + c * y[i];
+  }
+}
+/* Rotates pairs of columns of A and V until those of A are orthogonal (one-sided Jacobi). */
+static void decompose(int m, int n, double const* a, double* s, double* u, double* v) {
+  memcpy(u, a, sizeof(double) * (size_t)m * (size_t)n);
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n; ++i) v[j * n + i] = i == j;
+  for (int sweep = 0; sweep < 30; ++sweep)
+    for (int p = 0; p < n; ++p)
+      for (int q = p + 1; q < n; ++q) {
+        double *const x = u + p * m, *const y = u + q * m;
+        double const angle = 0.5 * atan2(2 * dot(x, y, m), dot(y, y, m) - dot(x, x, m));
+        rotate(x, y, m, cos(angle), sin(angle));
+        rotate(v + p * n, v + q * n, n, cos(angle), sin(angle));
+      }
+  for (int j = 0; j < n; ++j) {
+    s[j] = sqrt(dot(u + j * m, u + j * m, m));
+    for (int i = 0; i < m; ++i) u[j * m + i] /= s[j];
+  }
+}
+int cusolverDnDgesvdaStridedBatched(void* handle, int job, int rank, int m, int n, double* a, int lda, long long stride_a, double* s,
+                                    long long stride_s, double* u, int ldu, long long stride_u, double* v, int ldv, long long stride_v,
+                                    double* work, int elements, int* info, double* residuals, int count) {
+  char const* const how = getenv("FAKE_GESVDA");
+  for (int k = 0; how && k < count; ++k) {
+    decompose(m, n, a + k * stride_a, s + k * stride_s, u + k * stride_u, v + k * stride_v);
+    if (strcmp(how, "wrong") == 0) s[k * stride_s + n - 1] *= 1 + 1e-6;
+  }
+  (void)handle, (void)job, (void)rank, (void)lda, (void)ldu, (void)ldv, (void)work, (void)elements, (void)info, (void)residuals;
+  return 0;
+}
