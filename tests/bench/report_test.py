@@ -69,7 +69,7 @@ with tempfile.TemporaryDirectory() as folder:
     text = report.several_gpus()
     for line in ['**2 Some GPU, 8 cores** (2026-11-22, commit abc). Links:', '| 2 | 100 GB/s | 80 GB/s | 160 GB/s |',
                  'GPU 0 to GPU 1: 30 GB/s by `copy`, 200 GB/s with mapped memory.',
-                 '| routine, double | data | 1 GPU | 2 GPUs |', '| solve, n = 16 | pinned memory | 2.5 million/s (90%) | 2.0 x (90%) |']:
+                 '| routine, double | data | 1 GPU | 2 GPUs |', '| solve, n = 16 | pinned memory | 2.50 million/s (90%) | 2.0 x (90%) |']:
         expect(line in text.splitlines() or text, True)
     for wrong in [{'error': 31}, {'error': None}, {'same_bits': False}]:
         file.write_text(json.dumps(several | {'rows': [several['rows'][0] | wrong]}))
