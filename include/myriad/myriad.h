@@ -91,6 +91,8 @@ typedef enum myriad_vect MYRIAD_ENUM_TYPE { MYRIAD_Q = 'Q', MYRIAD_P = 'P' } myr
 typedef enum myriad_op MYRIAD_ENUM_TYPE { MYRIAD_NONE = 'N', MYRIAD_TRANSPOSE = 'T', MYRIAD_CONJUGATE_TRANSPOSE = 'C' } myriad_op;
 /// Arithmetic of products of float matrices (myriad_gemm_by).
 typedef enum myriad_arithmetic MYRIAD_ENUM_TYPE { MYRIAD_STANDARD = 0, MYRIAD_TF32 = 1, MYRIAD_TF32X3 = 2 } myriad_arithmetic;
+/// Place of alpha or beta: in memory of the host, or in memory that the queue's processor reads when the work runs.
+typedef enum myriad_pointer_mode MYRIAD_ENUM_TYPE { MYRIAD_POINTER_MODE_HOST = 0, MYRIAD_POINTER_MODE_DEVICE = 1 } myriad_pointer_mode;
 /// Processor of a queue.
 typedef enum myriad_backend MYRIAD_ENUM_TYPE { MYRIAD_AUTOMATIC = 0, MYRIAD_CPU = 1, MYRIAD_GPU = 2 } myriad_backend;
 
@@ -137,6 +139,17 @@ MYRIAD_API int myriad_queue_device(myriad_queue const* queue);
 /// Positions: allocate 1, release 2.
 MYRIAD_API myriad_status myriad_queue_set_allocator(myriad_queue* queue, void* (*allocate)(int64_t bytes, void* stream, void* user),
                                                     void (*release)(void* memory, int64_t bytes, void* stream, void* user), void* user);
+/// Says where the alpha and beta of later calls on this queue are, as cublasSetPointerMode does; both are on the host at first.
+///
+/// MYRIAD_POINTER_MODE_HOST: a call reads the number before it returns. MYRIAD_POINTER_MODE_DEVICE: the number is read when the work runs.
+/// It may be the result of earlier work of the queue, and each launch of a captured CUDA graph reads it again. On a GPU queue it must be in
+/// memory that the GPU can access, aligned to its size, and stay valid and unchanged until the work has run. On the CPU the call reads it.
+/// It must not be an element that the call writes.
+///
+/// On a GPU a product is then computed with alpha = 1 and beta = 0 into workspace of at most 32 MiB or one C, and a second kernel adds it
+/// to C. A and B are read whatever alpha is; with alpha = 0 they have no effect, even if they hold NaN. Triangular products and solves are
+/// multiplied by alpha in place afterwards, unless it is one. Positions: alpha 1, beta 2.
+MYRIAD_API myriad_status myriad_queue_set_pointer_mode(myriad_queue* queue, myriad_pointer_mode alpha, myriad_pointer_mode beta);
 /// Waits for the work of the queue, unless the stream is the caller's, and frees the queue. NULL is allowed.
 MYRIAD_API void myriad_queue_destroy(myriad_queue* queue);
 /// Blocks until all work given to the queue is done. A call on the CPU returns when its work is done, a call on a GPU when its work is
@@ -292,8 +305,8 @@ typedef struct myriad_gemm_group {
 
 /// Products of `count` groups of matrices in one call. Each group has its own sizes, strides, views, alpha and beta, and gets the same bits
 /// as from myriad_gemm. All groups must have the same element type, and for 16-bit types all c the same type. All groups are checked before
-/// anything is written. No matrix of C may overlap a matrix of another group; this is not checked. The groups, alpha and beta may be freed
-/// when the call returns.
+/// anything is written. No matrix of C may overlap a matrix of another group; this is not checked. The groups, and alpha and beta on the
+/// host, may be freed when the call returns.
 /// Positions: groups 1, count 2; otherwise as above, with the number of the group, from 0, in the text.
 MYRIAD_API myriad_status myriad_gemm_grouped(myriad_queue* queue, myriad_gemm_group const* groups, int64_t count);
 

@@ -17,6 +17,7 @@
 #include "myriad/qr.hpp"
 #include "myriad/queue.hpp"
 #include "myriad/refine.hpp"
+#include "myriad/scalar.hpp"
 #include "myriad/stream.hpp"
 #include "myriad/svd.hpp"
 #include "myriad/trsm.hpp"

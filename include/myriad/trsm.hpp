@@ -4,6 +4,7 @@
 #include "myriad/batch.hpp"
 #include "myriad/export.h"
 #include "myriad/queue.hpp"
+#include "myriad/scalar.hpp"
 
 namespace myriad {
 
@@ -16,6 +17,6 @@ namespace myriad {
 /// Errors: BadArgument, positions of BLAS trsm (side 1, uplo 2, diag 4, m 5, n 6, alpha 7, a 8, lda 9, b 10, ldb 11).
 /// Cost: m^2 n (left) or m n^2 (right) flops; complex: four times. Source: BLAS trsm.
 template <Element T>
-MYRIAD_API void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b);
+MYRIAD_API void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, Scalar<T> alpha, In<T> a, Batch<T> b);
 
 }  // namespace myriad

@@ -45,6 +45,7 @@ thread_local Failure failure_without_queue;
 struct myriad_queue {
   myriad::Queue queue;
   Failure failure;
+  bool alpha_in_memory = false, beta_in_memory = false;
 };
 
 struct myriad_memory {
@@ -247,11 +248,12 @@ myriad_status call(myriad_queue* queue, char const* routine, std::initializer_li
   });
 }
 
-/// The element that alpha or beta points at.
+/// The element that alpha or beta points at, or its address where it is in memory.
 template <typename T>
-T scalar(char const* routine, void const* x, Argument argument) {
+myriad::ScalarArgument<T> scalar(char const* routine, bool in_memory, void const* x, Argument argument) {
   if (!x) refuse(routine, argument, "is a null pointer");
-  return *static_cast<T const*>(x);
+  auto const* const address = static_cast<T const*>(x);
+  return in_memory ? myriad::ScalarArgument<T>(address) : myriad::ScalarArgument<T>(*address);
 }
 
 /// The C++ enumeration with the same letters; throws unless the letter is one of `letters`.
@@ -284,8 +286,8 @@ myriad_status multiply_symmetric_vector(char const* routine, bool hermitian, myr
                                         myriad_batch const* a, myriad_batch const* x, void const* beta, myriad_batch const* y) {
   return call(queue, routine, {{a, {4, "a"}}, {x, {6, "x"}}, {y, {9, "y"}}}, [&]<typename T>(Queue& q) {
     auto const multiply = hermitian ? myriad::hemv<T> : myriad::symv<T>;
-    T const alpha_value = scalar<T>(routine, alpha, {3, "alpha"});
-    T const beta_value = scalar<T>(routine, beta, {8, "beta"});
+    auto const alpha_value = scalar<T>(routine, queue->alpha_in_memory, alpha, {3, "alpha"});
+    auto const beta_value = scalar<T>(routine, queue->beta_in_memory, beta, {8, "beta"});
     multiply(q, uplo_of(routine, uplo, 1), alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
   });
 }
@@ -294,8 +296,8 @@ myriad_status multiply_symmetric(char const* routine, bool hermitian, myriad_que
                                  void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta, myriad_batch const* c) {
   return call(queue, routine, {{a, {6, "a"}}, {b, {8, "b"}}, {c, {11, "c"}}}, [&]<typename T>(Queue& q) {
     auto const multiply = hermitian ? myriad::hemm<T> : myriad::symm<T>;
-    T const alpha_value = scalar<T>(routine, alpha, {5, "alpha"});
-    T const beta_value = scalar<T>(routine, beta, {10, "beta"});
+    auto const alpha_value = scalar<T>(routine, queue->alpha_in_memory, alpha, {5, "alpha"});
+    auto const beta_value = scalar<T>(routine, queue->beta_in_memory, beta, {10, "beta"});
     multiply(q, side_of(routine, side), uplo_of(routine, uplo, 2), alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
   });
 }
@@ -305,8 +307,8 @@ myriad_status with_triangle(char const* routine, bool solves, myriad_queue* queu
                             void const* alpha, myriad_batch const* a, myriad_batch const* b) {
   return call(queue, routine, {{a, {8, "a"}}, {b, {10, "b"}}}, [&]<typename T>(Queue& q) {
     auto const apply = solves ? myriad::trsm<T> : myriad::trmm<T>;
-    apply(q, side_of(routine, side), uplo_of(routine, uplo, 2), diag_of(routine, diag, 4), scalar<T>(routine, alpha, {7, "alpha"}),
-          as<T>(a), as<T>(b));
+    apply(q, side_of(routine, side), uplo_of(routine, uplo, 2), diag_of(routine, diag, 4),
+          scalar<T>(routine, queue->alpha_in_memory, alpha, {7, "alpha"}), as<T>(a), as<T>(b));
   });
 }
 myriad_status with_triangle(char const* routine, bool solves, myriad_queue* queue, myriad_uplo uplo, myriad_diag diag,
@@ -464,6 +466,17 @@ myriad_status myriad_queue_set_allocator(myriad_queue* queue, void* (*allocate)(
     if (allocate) of_caller.allocate = [=](std::int64_t bytes, void* stream) { return allocate(bytes, stream, user); };
     if (release) of_caller.release = [=](void* memory, std::int64_t bytes, void* stream) { release(memory, bytes, stream, user); };
     queue->queue.set_allocator(std::move(of_caller));
+  });
+}
+myriad_status myriad_queue_set_pointer_mode(myriad_queue* queue, myriad_pointer_mode alpha, myriad_pointer_mode beta) {
+  return guard(queue, [&] {
+    if (!queue) refuse("set_pointer_mode", {0, "queue"}, "is a null pointer");
+    for (auto const& [mode, argument] : {std::pair(alpha, Argument{1, "alpha"}), {beta, {2, "beta"}}})
+      if (mode != MYRIAD_POINTER_MODE_HOST && mode != MYRIAD_POINTER_MODE_DEVICE)
+        refuse("set_pointer_mode", argument,
+               fmt::format("must be MYRIAD_POINTER_MODE_HOST (0) or _DEVICE (1), is {}", static_cast<int>(mode)));
+    queue->alpha_in_memory = alpha == MYRIAD_POINTER_MODE_DEVICE;
+    queue->beta_in_memory = beta == MYRIAD_POINTER_MODE_DEVICE;
   });
 }
 myriad_status myriad_queue_wait(myriad_queue* queue) {
@@ -747,8 +760,8 @@ myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch c
   Operand const product{c, {12, "c"}, Elements::same_or_computed};
   return call<Halves::yes>(queue, "gemm", {{a, {7, "a"}}, {b, {9, "b"}}, product}, [&]<typename T>(Queue& q) {
     using Scalar = myriad::Compute<T>;
-    Scalar const alpha_value = scalar<Scalar>("gemm", alpha, {6, "alpha"});
-    Scalar const beta_value = scalar<Scalar>("gemm", beta, {11, "beta"});
+    auto const alpha_value = scalar<Scalar>("gemm", queue->alpha_in_memory, alpha, {6, "alpha"});
+    auto const beta_value = scalar<Scalar>("gemm", queue->beta_in_memory, beta, {11, "beta"});
     if (c->dtype == a->dtype)
       myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
     else
@@ -759,8 +772,8 @@ myriad_status myriad_gemm(myriad_queue* queue, void const* alpha, myriad_batch c
 myriad_status myriad_gemm_by(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* b, void const* beta,
                              myriad_batch const* c, myriad_arithmetic arithmetic) {
   return call(queue, "gemm", {{a, {7, "a"}}, {b, {9, "b"}}, {c, {12, "c"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("gemm", alpha, {6, "alpha"});
-    T const beta_value = scalar<T>("gemm", beta, {11, "beta"});
+    auto const alpha_value = scalar<T>("gemm", queue->alpha_in_memory, alpha, {6, "alpha"});
+    auto const beta_value = scalar<T>("gemm", queue->beta_in_memory, beta, {11, "beta"});
     myriad::gemm<T>(q, alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c), static_cast<myriad::Arithmetic>(arithmetic));
   });
 }
@@ -790,10 +803,10 @@ myriad_status myriad_gemm_grouped(myriad_queue* queue, myriad_gemm_group const* 
       auto const multiply = [&]<typename Output>(Output) {
         std::vector<myriad::GemmGroup<T, Output>> list;
         for (auto const& [alpha, a, b, beta, c] : all)
-          list.push_back({.alpha = *static_cast<Scalar const*>(alpha),
+          list.push_back({.alpha = scalar<Scalar>(routine, queue->alpha_in_memory, alpha, {6, "alpha"}),
                           .a = as<T>(a),
                           .b = as<T>(b),
-                          .beta = *static_cast<Scalar const*>(beta),
+                          .beta = scalar<Scalar>(routine, queue->beta_in_memory, beta, {11, "beta"}),
                           .c = as<Output>(c)});
         myriad::gemm_grouped<T>(queue->queue, list);
       };
@@ -805,15 +818,15 @@ myriad_status myriad_gemm_grouped(myriad_queue* queue, myriad_gemm_group const* 
 myriad_status myriad_gemv(myriad_queue* queue, void const* alpha, myriad_batch const* a, myriad_batch const* x, void const* beta,
                           myriad_batch const* y) {
   return call(queue, "gemv", {{a, {5, "a"}}, {x, {7, "x"}}, {y, {10, "y"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("gemv", alpha, {4, "alpha"});
-    T const beta_value = scalar<T>("gemv", beta, {9, "beta"});
+    auto const alpha_value = scalar<T>("gemv", queue->alpha_in_memory, alpha, {4, "alpha"});
+    auto const beta_value = scalar<T>("gemv", queue->beta_in_memory, beta, {9, "beta"});
     myriad::gemv<T>(q, alpha_value, as<T>(a), as<T>(x), beta_value, as<T>(y));
   });
 }
 
 myriad_status myriad_ger(myriad_queue* queue, void const* alpha, myriad_batch const* x, myriad_batch const* y, myriad_batch const* a) {
   return call(queue, "ger", {{x, {4, "x"}}, {y, {6, "y"}}, {a, {8, "a"}}}, [&]<typename T>(Queue& q) {
-    myriad::ger<T>(q, scalar<T>("ger", alpha, {3, "alpha"}), as<T>(x), as<T>(y), as<T>(a));
+    myriad::ger<T>(q, scalar<T>("ger", queue->alpha_in_memory, alpha, {3, "alpha"}), as<T>(x), as<T>(y), as<T>(a));
   });
 }
 
@@ -838,32 +851,32 @@ myriad_status myriad_hemm(myriad_queue* queue, myriad_side side, myriad_uplo upl
 myriad_status myriad_syrk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
                           myriad_batch const* c) {
   return call(queue, "syrk", {{a, {6, "a"}}, {c, {9, "c"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("syrk", alpha, {5, "alpha"});
-    T const beta_value = scalar<T>("syrk", beta, {8, "beta"});
+    auto const alpha_value = scalar<T>("syrk", queue->alpha_in_memory, alpha, {5, "alpha"});
+    auto const beta_value = scalar<T>("syrk", queue->beta_in_memory, beta, {8, "beta"});
     myriad::syrk<T>(q, uplo_of("syrk", uplo, 1), alpha_value, as<T>(a), beta_value, as<T>(c));
   });
 }
 myriad_status myriad_herk(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, void const* beta,
                           myriad_batch const* c) {
   return call(queue, "herk", {{a, {6, "a"}}, {c, {9, "c"}}}, [&]<typename T>(Queue& q) {
-    auto const alpha_value = scalar<myriad::Real<T>>("herk", alpha, {5, "alpha"});
-    auto const beta_value = scalar<myriad::Real<T>>("herk", beta, {8, "beta"});
+    auto const alpha_value = scalar<myriad::Real<T>>("herk", queue->alpha_in_memory, alpha, {5, "alpha"});
+    auto const beta_value = scalar<myriad::Real<T>>("herk", queue->beta_in_memory, beta, {8, "beta"});
     myriad::herk<T>(q, uplo_of("herk", uplo, 1), alpha_value, as<T>(a), beta_value, as<T>(c));
   });
 }
 myriad_status myriad_syr2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* b,
                            void const* beta, myriad_batch const* c) {
   return call(queue, "syr2k", {{a, {6, "a"}}, {b, {8, "b"}}, {c, {11, "c"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("syr2k", alpha, {5, "alpha"});
-    T const beta_value = scalar<T>("syr2k", beta, {10, "beta"});
+    auto const alpha_value = scalar<T>("syr2k", queue->alpha_in_memory, alpha, {5, "alpha"});
+    auto const beta_value = scalar<T>("syr2k", queue->beta_in_memory, beta, {10, "beta"});
     myriad::syr2k<T>(q, uplo_of("syr2k", uplo, 1), alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
   });
 }
 myriad_status myriad_her2k(myriad_queue* queue, myriad_uplo uplo, void const* alpha, myriad_batch const* a, myriad_batch const* b,
                            void const* beta, myriad_batch const* c) {
   return call(queue, "her2k", {{a, {6, "a"}}, {b, {8, "b"}}, {c, {11, "c"}}}, [&]<typename T>(Queue& q) {
-    T const alpha_value = scalar<T>("her2k", alpha, {5, "alpha"});
-    auto const beta_value = scalar<myriad::Real<T>>("her2k", beta, {10, "beta"});
+    auto const alpha_value = scalar<T>("her2k", queue->alpha_in_memory, alpha, {5, "alpha"});
+    auto const beta_value = scalar<myriad::Real<T>>("her2k", queue->beta_in_memory, beta, {10, "beta"});
     myriad::her2k<T>(q, uplo_of("her2k", uplo, 1), alpha_value, as<T>(a), as<T>(b), beta_value, as<T>(c));
   });
 }

@@ -7,6 +7,7 @@
 #include "myriad/batch.hpp"
 #include "myriad/error.hpp"
 #include "myriad/queue.hpp"
+#include "myriad/scalar.hpp"
 
 namespace myriad {
 
@@ -80,6 +81,13 @@ class Check {
     return *this;
   }
   Check const& info(int const* info, int position) const { return optional(info, {position, "info"}); }
+
+  /// A number in memory must have an address that the processor reaches.
+  template <typename T>
+  Check const& scalar(ScalarArgument<T> const& x, Argument argument) const {
+    if (x.in_memory()) numbers(x.address(), 1, argument);
+    return *this;
+  }
 
   /// Both must have the same number of matrices.
   Check const& same_count(UntypedBatch const& a, UntypedBatch const& b, Argument b_data) const;

@@ -12,6 +12,7 @@
 #include "qr/qr_gpu.hpp"
 #include "refine/refine_gpu.hpp"
 #include "reflectors/reflectors_gpu.hpp"
+#include "scale_add/scale_add_gpu.hpp"
 #include "svd/bidiagonal/bidiagonal_gpu.hpp"
 #include "svd/svd_gpu.hpp"
 #include "symv/symv_gpu.hpp"
@@ -23,9 +24,9 @@ namespace {
 using Kernels = std::vector<KernelSource> (*)(KernelFilter const&);
 
 /// The functions that list the kernels of each routine, size and type.
-constexpr Kernels lists[]{gemm_kernels,       symv_kernels,     trsm_kernels,  trmv_kernels,       trsv_kernels,
-                          lu_kernels,         cholesky_kernels, qr_kernels,    eigen_kernels,      tridiagonal_kernels,
-                          reflectors_kernels, refine_kernels,   mixed_kernels, bidiagonal_kernels, svd_kernels};
+constexpr Kernels lists[]{gemm_kernels,     symv_kernels,       trsm_kernels,  trmv_kernels,        trsv_kernels,       lu_kernels,
+                          cholesky_kernels, qr_kernels,         eigen_kernels, tridiagonal_kernels, reflectors_kernels, refine_kernels,
+                          mixed_kernels,    bidiagonal_kernels, svd_kernels,   scale_add_kernels};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "myriad/blas2.hpp"
 #include "myriad/blas3.hpp"
 #include "runtime/backend.hpp"
+#include "scale_add/scale_add_gpu.hpp"
 #include "trsm/trsm_cpu.hpp"
 #include "trsm/trsm_gpu.hpp"
 
@@ -28,9 +29,9 @@ TrsmTask<T> from_the_left(Side side, TrsmTask<T> task) {
   return task;
 }
 
-/// Checks the arguments of trsm or trmm; returns the task.
+/// Checks the arguments of trsm or trmm.
 template <Element T>
-TrsmTask<T> checked(char const* routine, Queue const& queue, Side side, TrsmTask<T> const& task) {
+void check(char const* routine, Queue const& queue, Side side, Scalar<T> const& alpha, TrsmTask<T> const& task) {
   bool const left = side == Side::left;
   Argument const order = left ? Argument{5, "m"} : Argument{6, "n"};
   Check(routine, queue)
@@ -42,11 +43,21 @@ TrsmTask<T> checked(char const* routine, Queue const& queue, Side side, TrsmTask
       .same(rows(task.a), cols(task.a), order)
       .same_count(task.b, task.a, {8, "a"})
       .same(rows(task.a), left ? rows(task.b) : cols(task.b), order)
-      .disjoint(task.b, task.a, {10, "b"}, "a");
-  return from_the_left(side, task);
+      .disjoint(task.b, task.a, {10, "b"}, "a")
+      .scalar(alpha, {7, "alpha"});
 }
 
-/// The same for trsv and trmv.
+/// Calls compute(task), for A from the left, with the value of alpha. One that the GPU has to read multiplies the results.
+template <Element T, typename Compute>
+void with_alpha(Queue& queue, Side side, Scalar<T> const& alpha, TrsmTask<T> task, Compute const& compute) {
+  bool const in_memory = gpu::reads_scalars(queue, alpha, alpha);
+  task.alpha = in_memory ? T(1) : alpha.value();
+  if (task.b.empty()) return;
+  if (!in_memory) return compute(from_the_left(side, task));
+  gpu::scale_after(queue, alpha, task.b, [&] { compute(from_the_left(side, task)); });
+}
+
+/// Checks the arguments of trsv or trmv; returns the task.
 template <Element T>
 TrsmTask<T> checked(char const* routine, Queue const& queue, TrsmTask<T> const& task) {
   Check(routine, queue)
@@ -61,23 +72,14 @@ TrsmTask<T> checked(char const* routine, Queue const& queue, TrsmTask<T> const& 
   return from_the_left(Side::left, task);
 }
 
-template <Element T>
-void solve(Queue& queue, TrsmTask<T> const& task) {
-  if (task.b.empty()) return;
-  gpu::on_gpu(queue) ? gpu::trsm(queue, task) : cpu::trsm(queue, task);
-}
-
-template <Element T>
-void multiply(Queue& queue, TrsmTask<T> const& task) {
-  if (task.b.empty()) return;
-  gpu::on_gpu(queue) ? gpu::trmm(queue, task) : cpu::trmm(queue, task);
-}
-
 }  // namespace
 
 template <Element T>
-void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b) {
-  solve(queue, checked<T>("trsm", queue, side, {.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b}));
+void trsm(Queue& queue, Side side, Uplo uplo, Diag diag, Scalar<T> alpha, In<T> a, Batch<T> b) {
+  TrsmTask<T> const given{.uplo = uplo, .diag = diag, .alpha = {}, .a = a, .b = b};
+  check<T>("trsm", queue, side, alpha, given);
+  with_alpha<T>(queue, side, alpha, given,
+                [&](TrsmTask<T> const& task) { gpu::on_gpu(queue) ? gpu::trsm(queue, task) : cpu::trsm(queue, task); });
 }
 
 template <Element T>
@@ -88,8 +90,11 @@ void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
 }
 
 template <Element T>
-void trmm(Queue& queue, Side side, Uplo uplo, Diag diag, std::type_identity_t<T> alpha, In<T> a, Batch<T> b) {
-  multiply(queue, checked<T>("trmm", queue, side, {.uplo = uplo, .diag = diag, .alpha = alpha, .a = a, .b = b}));
+void trmm(Queue& queue, Side side, Uplo uplo, Diag diag, Scalar<T> alpha, In<T> a, Batch<T> b) {
+  TrsmTask<T> const given{.uplo = uplo, .diag = diag, .alpha = {}, .a = a, .b = b};
+  check<T>("trmm", queue, side, alpha, given);
+  with_alpha<T>(queue, side, alpha, given,
+                [&](TrsmTask<T> const& task) { gpu::on_gpu(queue) ? gpu::trmm(queue, task) : cpu::trmm(queue, task); });
 }
 
 template <Element T>
@@ -99,10 +104,10 @@ void trmv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x) {
   gpu::on_gpu(queue) ? gpu::trmv(queue, task) : cpu::trmm(queue, task);
 }
 
-#define MYRIAD_INSTANTIATE(T)                                                                \
-  template void trsm<T>(Queue&, Side, Uplo, Diag, std::type_identity_t<T>, In<T>, Batch<T>); \
-  template void trmm<T>(Queue&, Side, Uplo, Diag, std::type_identity_t<T>, In<T>, Batch<T>); \
-  template void trsv<T>(Queue&, Uplo, Diag, In<T>, Batch<T>);                                \
+#define MYRIAD_INSTANTIATE(T)                                                  \
+  template void trsm<T>(Queue&, Side, Uplo, Diag, Scalar<T>, In<T>, Batch<T>); \
+  template void trmm<T>(Queue&, Side, Uplo, Diag, Scalar<T>, In<T>, Batch<T>); \
+  template void trsv<T>(Queue&, Uplo, Diag, In<T>, Batch<T>);                  \
   template void trmv<T>(Queue&, Uplo, Diag, In<T>, Batch<T>);
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)
 #undef MYRIAD_INSTANTIATE

@@ -1001,6 +1001,23 @@ TEST(CApi, StreamsAndAllocatorsOfAQueueOnTheCpu) {
   EXPECT_EQ(myriad_queue_set_allocator(nullptr, nullptr, nullptr, nullptr), MYRIAD_BAD_ARGUMENT);
 }
 
+TEST(CApi, AlphaAndBetaInMemory) {
+  auto const queue = make_queue();
+  myriad_queue* const q = queue.get();
+  auto a = random_matrices<double>(n, n, 1), c1 = random_matrices<double>(n, n, 2), c2 = c1;
+  double const alpha = 2, beta = -3;
+  auto const ac = a.c(), cc1 = c1.c(), cc2 = c2.c();
+  EXPECT_EQ(myriad_gemm(q, &alpha, &ac, &ac, &beta, &cc1), MYRIAD_OK);
+  EXPECT_EQ(myriad_queue_set_pointer_mode(q, MYRIAD_POINTER_MODE_DEVICE, MYRIAD_POINTER_MODE_DEVICE), MYRIAD_OK);
+  EXPECT_EQ(myriad_gemm(q, &alpha, &ac, &ac, &beta, &cc2), MYRIAD_OK);
+  EXPECT_TRUE(same_bits(c1.data, c2.data));
+  EXPECT_EQ(myriad_gemm(q, &alpha, &ac, &ac, nullptr, &cc2), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(q), 11);
+  EXPECT_EQ(myriad_queue_set_pointer_mode(q, MYRIAD_POINTER_MODE_HOST, static_cast<myriad_pointer_mode>(2)), MYRIAD_BAD_ARGUMENT);
+  EXPECT_EQ(myriad_last_error_position(q), 2);
+  EXPECT_EQ(myriad_queue_set_pointer_mode(nullptr, MYRIAD_POINTER_MODE_HOST, MYRIAD_POINTER_MODE_HOST), MYRIAD_BAD_ARGUMENT);
+}
+
 TEST(CApi, AFolderForNvrtcIsAPath) {
   EXPECT_EQ(myriad_search_nvrtc(nullptr), MYRIAD_BAD_ARGUMENT);
   EXPECT_EQ(myriad_last_error_position(nullptr), 1);

@@ -143,6 +143,35 @@ TEST_F(Arguments, Gemm) {
   bad("gemm", 12, "c", call(a, b, batch(memory_a.data() + 1, n, nrhs, {.ld = n, .stride = n * n, .count = count})));
 }
 
+TEST_F(Arguments, ScalarsInMemory) {
+  double const* const none = nullptr;
+  double const one = 1;
+  bad("gemm", 6, "alpha", [&] { gemm<double>(queue, none, a, b, &one, c); });
+  bad("gemm", 11, "beta", [&] { gemm<double>(queue, 1, a, b, none, c); });
+  bad("gemm", 11, "beta", [&] { gemm<double>(queue, &one, a, b, none, c, Arithmetic::standard); });
+  bad("gemv", 4, "alpha", [&] { gemv<double>(queue, none, a, r, 0, s); });
+  bad("gemv", 9, "beta", [&] { gemv<double>(queue, 1, a, r, none, s); });
+  bad("ger", 3, "alpha", [&] { ger<double>(queue, none, r, s, a); });
+  for (auto const& [name, routine] : {std::pair("symv", &symv<double>), {"hemv", &hemv<double>}}) {
+    bad(name, 3, "alpha", [&] { routine(queue, Uplo::lower, none, a, r, 0, s); });
+    bad(name, 8, "beta", [&] { routine(queue, Uplo::lower, 1, a, r, none, s); });
+  }
+  for (auto const& [name, routine] : {std::pair("symm", &symm<double>), {"hemm", &hemm<double>}}) {
+    bad(name, 5, "alpha", [&] { routine(queue, Side::left, Uplo::lower, none, a, b, 0, c); });
+    bad(name, 10, "beta", [&] { routine(queue, Side::left, Uplo::lower, 1, a, b, none, c); });
+  }
+  Batch<double> const square = batch(memory_c.data(), n, n, {.count = 1});
+  auto const first = [](auto const& x) { return matrices(x, 0, 1); };
+  bad("syrk", 5, "alpha", [&] { syrk<double>(queue, Uplo::lower, none, first(a), 0, square); });
+  bad("herk", 8, "beta", [&] { herk<double>(queue, Uplo::lower, 1, first(a), none, square); });
+  bad("syr2k", 10, "beta", [&] { syr2k<double>(queue, Uplo::lower, 1, first(b), first(b), none, square); });
+  bad("her2k", 5, "alpha", [&] { her2k<double>(queue, Uplo::lower, none, first(b), first(b), 0, square); });
+  bad("trmm", 7, "alpha", [&] { trmm<double>(queue, Side::left, Uplo::lower, Diag::unit, none, a, b); });
+  bad("trsm", 7, "alpha", [&] { trsm<double>(queue, Side::left, Uplo::lower, Diag::unit, none, a, b); });
+  GemmGroup<double> const group{.alpha = none, .a = a, .b = b, .beta = 0, .c = c};
+  bad("gemm_grouped", 6, "alpha", [&] { gemm_grouped<double>(queue, std::span(&group, 1)); });
+}
+
 TEST_F(Arguments, GemmOfHalves) {
   auto const halves = [](auto const& z, half* data) { return batch(data, z.rows, z.cols, {.count = z.count}); };
   std::vector<half> memory_h(3 * 200, half(-77));

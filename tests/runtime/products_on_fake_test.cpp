@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gemm/bulk/gemm_bulk_plan.hpp"
@@ -20,7 +21,9 @@
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
 #include "myriad/queue.hpp"
+#include "myriad/trsm.hpp"
 #include "on_fake_compiler.hpp"
+#include "scale_add/scale_add_gpu.hpp"
 #include "tune/tuned.hpp"
 
 namespace myriad::test {
@@ -187,6 +190,64 @@ TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
   EXPECT_THROW(all(), Error);
   EXPECT_EQ(fake->launches, before);
   compiler->refused.clear();
+}
+
+/// alpha and beta in memory: products of some of the matrices at a time, each followed by a kernel that gets the addresses.
+TEST_F(Products, WithScalarsInMemoryAreAddedAfterwards) {
+  auto const* const alpha = reinterpret_cast<double const*>(0x400000000000);
+  auto const* const beta = alpha + 1;
+  std::vector<ScaleAddArguments<double, double>> sums;
+  fake->at_launch = [&](FakeLaunch const& launch) {
+    if (std::string_view(launch.kernel).find("scale_add") != std::string_view::npos)
+      sums.push_back(*static_cast<ScaleAddArguments<double, double> const*>(launch.arguments));
+  };
+  std::int64_t const n = 64, at_a_time = gpu::scale_add_bytes / (n * n * 8), count = 2 * at_a_time + 1;
+  auto const a = matrices<double>(n, count, 0x100000000000), b = matrices<double>(n, count, 0x200000000000),
+             c = matrices<double>(n, count, 0x300000000000);
+  auto const multiply = [&] { gemm<double>(*queue, alpha, a, b, beta, c); };
+  EXPECT_EQ(queue->workspace(multiply), gpu::scale_add_bytes);
+  int const waits = fake->waits;
+  EXPECT_EQ(launches(multiply), 6);
+  EXPECT_EQ(fake->waits, waits);
+  ASSERT_EQ(sums.size(), 3U);
+  for (auto const& sum : sums) {
+    EXPECT_EQ(sum.alpha.at, alpha);
+    EXPECT_EQ(sum.beta.at, beta);
+  }
+  EXPECT_EQ(sums[1].c.data, c.data + at_a_time * n * n);
+  EXPECT_EQ(sums[2].c.count, 1);
+  // One of them in memory; a group with both among others; real numbers
+  sums.clear();
+  EXPECT_EQ(launches([&] { gemv<double>(*queue, 3, a, columns(b, 0, 1), beta, columns(c, 0, 1)); }), 2);
+  EXPECT_EQ(sums.back().alpha.at, nullptr);
+  EXPECT_EQ(sums.back().alpha.value, 3);
+  auto const group = [&](Scalar<double> of_product) { return GemmGroup<double>{.alpha = of_product, .a = a, .b = b, .beta = 0, .c = c}; };
+  EXPECT_EQ(launches([&] { gemm_grouped<double>(*queue, std::vector{group(1), group(alpha), group(1)}); }), 2 + 6);
+  EXPECT_EQ(launches([&] {
+              trsm<double>(*queue, Side::left, Uplo::lower, Diag::unit, alpha, matrices<double>(20, 9, 0x100000000000),
+                           matrices<double>(20, 9, 0x200000000000));
+            }),
+            2);
+  EXPECT_EQ(sums.back().p.data, sums.back().c.data);
+  EXPECT_TRUE(sums.back().has_terms(0));
+  symv<double>(*queue, Uplo::lower, alpha, a, columns(b, 0, 1), 0, columns(c, 0, 1));
+  EXPECT_TRUE(sums.back().has_terms(0));
+  symm<double>(*queue, Side::left, Uplo::lower, alpha, a, b, 0, c);
+  EXPECT_TRUE(sums.back().has_terms(0));
+  gemm<double>(*queue, alpha, columns(a, 0, 0), rows(b, 0, 0), beta, c);
+  EXPECT_FALSE(sums.back().has_terms(0));
+  fake->at_launch = nullptr;
+}
+TEST_F(Products, RefuseScalarsInMemoryThatAreNotAligned) {
+  auto const a = matrices<std::complex<double>>(4, 1, 0x100000000000), c = matrices<std::complex<double>>(4, 1, 0x300000000000);
+  auto const* const odd = reinterpret_cast<std::complex<double> const*>(0x400000000008);
+  try {
+    gemm<std::complex<double>>(*queue, odd, a, a, 0, c);
+    ADD_FAILURE() << "was accepted";
+  } catch (BadArgument const& error) {
+    EXPECT_EQ(error.position(), 6);
+    EXPECT_NE(std::string(error.what()).find("alpha"), std::string::npos);
+  }
 }
 
 /// At least as many matrices without gaps as multiprocessors go to gemm_bulk, where that is faster, all others to gemm_pipelined.

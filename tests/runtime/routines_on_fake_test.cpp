@@ -79,6 +79,14 @@ std::vector<Call> calls(int* info) {
           add(which + "potri", [=](Queue& q) { potri<T>(q, uplo, a, nullptr); });
           add(which + "syr2k", [=](Queue& q) { syr2k<T>(q, uplo, T(2), a, transposed(b), T(1), c); });
           add(which + "her2k", [=](Queue& q) { her2k<T>(q, uplo, T(2), a, transposed(b), 1, c); });
+          // alpha and beta in memory
+          auto const* const number = reinterpret_cast<T const*>(0xc000000000);
+          auto const* const real = reinterpret_cast<Real<T> const*>(0xc000000000);
+          add(which + "trsm, scaled", [=](Queue& q) { trsm<T>(q, Side::left, uplo, Diag::non_unit, number, a, b); });
+          add(which + "symv, added", [=](Queue& q) { symv<T>(q, uplo, number, a, x, T(1), y); });
+          add(which + "symm, added", [=](Queue& q) { symm<T>(q, Side::right, uplo, number, a, b, number, c); });
+          add(which + "herk, added", [=](Queue& q) { herk<T>(q, uplo, real, a, real, c); });
+          add(which + "her2k, added", [=](Queue& q) { her2k<T>(q, uplo, number, a, b, 1, c); });
           add(which + "symv", [=](Queue& q) { symv<T>(q, uplo, T(2), a, x, T(1), y); });
           add(which + "heevd", [=](Queue& q) { heevd<T>(q, Job::vectors, uplo, a, values, info); });
           add(which + "heevd, values", [=](Queue& q) { heevd<T>(q, Job::values, uplo, a, values, info); });
@@ -142,6 +150,10 @@ std::vector<Call> calls(int* info) {
         add(sizes + "logdet", [=](Queue& q) { logdet<T>(q, a, signs, logarithms); });
         add(sizes + "gemm", [=](Queue& q) { gemm<T>(q, T(2), a, b, T(1), c); });
         add(sizes + "gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); });
+        add(sizes + "gemm, added", [=](Queue& q) {
+          auto const* const number = reinterpret_cast<T const*>(0xc000000000);
+          gemm<T>(q, number, a, b, number, c);
+        });
       }
     }
   return out;

@@ -90,6 +90,7 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
       {"backward_error", [=](Queue& q) { backward_error<T>(q, a, x, y, one); }},
       {"gesv_mixed", [=](Queue& q) { gesv_mixed<T>(q, a, p, x, y, nullptr, info); }},
       {"gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); }},
+      {"gemv", [=](Queue& q) { gemv<T>(q, scalars, a, x, scalars, y); }},
   };
   if (n > 33) out.push_back({"gelsd", [=](Queue& q) { gelsd<T>(q, columns(a, 0, n - 1), x, {}, Real<T>(-1), info, info + count); }});
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {

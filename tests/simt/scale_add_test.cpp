@@ -1,0 +1,159 @@
+/// The kernel for alpha and beta in memory on the host twin.
+
+#include "scale_add/scale_add.cuh"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <complex>
+#include <limits>
+
+#include "core/local_matrix.hpp"
+#include "runtime/views.hpp"
+#include "simt_host/host.hpp"
+#include "sizes.hpp"
+#include "stored.hpp"
+
+namespace myriad {
+namespace {
+
+/// A number, complex where T is.
+template <typename T>
+T number(double re, double im) {
+  if constexpr (is_complex<T>)
+    return T(Real<T>(re), Real<T>(im));
+  else
+    return T(re);
+}
+template <typename T>
+constexpr T nan = T(std::numeric_limits<Real<T>>::quiet_NaN());
+
+struct Sum {
+  int m, n;
+  Layout layout;
+  Written written = Written::whole;
+  bool of_two = false, conjugated = false, ragged = false;
+};
+
+/// Compares with a loop. What must not be read holds NaN.
+template <typename T, typename Output = T>
+void check(Sum const& sum) {
+  using D = gpu::DeviceElement<T>;
+  std::int64_t const count = 7;
+  // Factors of a Hermitian C are real, except the one of a sum with its transpose.
+  bool const hermitian = sum.written == Written::lower_hermitian, real_alpha = hermitian && !sum.of_two;
+  T const two = number<T>(2, real_alpha ? 0 : -1), half_of = number<T>(0.5, hermitian ? 0 : 2);
+  for (auto const& [alpha, beta] : {std::pair(two, T(1)), {T(-1), T(0)}, {T(0), T(1)}, {T(0), half_of}, {T(0), T(0)}, {two, half_of}}) {
+    SCOPED_TRACE(testing::Message() << sum.m << " by " << sum.n << ", layout " << static_cast<int>(sum.layout) << ", alpha " << alpha
+                                    << ", beta " << beta);
+    Stored<T> p(sum.m, sum.n, count, sum.layout);
+    Stored<Output> c(sum.m, sum.n, count, sum.layout);
+    fill(p.memory, 1);
+    for (std::size_t e = 0; e < c.memory.size(); ++e)
+      c.memory[e] = Output(Compute<Output>(number<T>(double(e % 17) - 8, double(e % 5) - 2)));
+    if (alpha == T(0)) std::fill(p.memory.begin(), p.memory.end(), nan<T>);
+    if (beta == T(0)) std::fill(c.memory.begin(), c.memory.end(), Output(Compute<Output>(nan<T>)));
+    std::vector<std::int64_t> sizes, terms;
+    for (std::int64_t q = 0; q < count; ++q) {
+      sizes.push_back(q % (std::min(sum.m, sum.n) + 1));
+      terms.push_back(q % 2);
+    }
+    if (sum.ragged) p.view.row_sizes = p.view.col_sizes = c.view.row_sizes = c.view.col_sizes = sizes.data();
+    c.view.conjugated = sum.conjugated;
+    // Imaginary parts of the diagonal of a Hermitian matrix may be anything.
+    for (std::int64_t q = 0; hermitian && beta != T(0) && q < count; ++q)
+      for (std::int64_t i = 0; i < c.view.rows_of(q); ++i)
+        *c.view.at(q, i, i) = Output(Compute<Output>(number<T>(double(i % 5), std::numeric_limits<double>::quiet_NaN())));
+    Stored<Output> expected = c;
+    expected.view.data = expected.memory.data() + (c.view.data - c.memory.data());
+    for (std::int64_t q = 0; q < count; ++q)
+      for (std::int64_t j = 0; j < c.view.cols_of(q); ++j)
+        for (std::int64_t i = sum.written == Written::whole ? 0 : j; i < c.view.rows_of(q); ++i) {
+          bool const has_terms = alpha != T(0) && (!sum.ragged || terms[static_cast<std::size_t>(q)] > 0);
+          if (!has_terms && beta == T(1)) continue;
+          T value = has_terms ? alpha * *p.view.at(q, i, j) : T(0);
+          if (has_terms && sum.of_two) value += conjugate_if(hermitian, alpha * *p.view.at(q, j, i));
+          T former = beta == T(0) ? T(0) : conjugate_if(sum.conjugated, T(Compute<Output>(*c.view.at(q, i, j))));
+          if (hermitian && i == j) former = std::real(former), value = std::real(value);
+          *expected.view.at(q, i, j) = Output(Compute<Output>(conjugate_if(sum.conjugated, value + beta * former)));
+        }
+    // In memory, as real numbers where C is Hermitian
+    T const in_memory[]{alpha, beta};
+    Real<T> const real_in_memory[]{std::real(alpha), std::real(beta)};
+    auto const factor = [&](int which, bool real) {
+      return Factor<D>{.value = {},
+                       .at = real ? nullptr : reinterpret_cast<D const*>(in_memory + which),
+                       .real_at = real ? real_in_memory + which : nullptr};
+    };
+    ScaleAddArguments<D, gpu::DeviceElement<Output>> const args{
+        .alpha = factor(0, real_alpha),
+        .beta = factor(1, hermitian),
+        .p = gpu::matrices_of(Batch<T const>(p.view)),
+        .c = gpu::matrices_of(c.view),
+        .written = sum.written,
+        .of_two = sum.of_two,
+        .interleaved = sum.layout == Layout::interleaved,
+        .terms = 1,
+        .term_sizes = sum.ragged ? reinterpret_cast<simt::Index const*>(terms.data()) : nullptr,
+        .term_offset = 0};
+    simt::run(2, scale_add_threads, 0, scale_add<D, gpu::DeviceElement<Output>>, args);
+    double const bound = sizeof(Real<Output>) == 2 ? 0.01 : 8 * double(std::numeric_limits<Real<T>>::epsilon());
+    for (std::size_t e = 0; e < c.memory.size(); ++e) {
+      T const found = T(Compute<Output>(c.memory[e])), wanted = T(Compute<Output>(expected.memory[e]));
+      if (std::isnan(std::abs(found)) && std::isnan(std::abs(wanted))) continue;
+      ASSERT_LE(std::abs(found - wanted), bound * (1 + std::abs(wanted))) << "element " << e;
+    }
+  }
+}
+
+template <typename T>
+class ScaleAdd : public testing::Test {};
+using Types = testing::Types<float, double, std::complex<float>, std::complex<double>>;
+TYPED_TEST_SUITE(ScaleAdd, Types);
+
+TYPED_TEST(ScaleAdd, Layouts) {
+  for (Layout const layout : layouts) {
+    check<TypeParam>({.m = 1, .n = 1, .layout = layout});
+    check<TypeParam>({.m = 13, .n = 29, .layout = layout});
+    if (!sanitized) check<TypeParam>({.m = 70, .n = 41, .layout = layout, .conjugated = is_complex<TypeParam>});
+  }
+}
+TYPED_TEST(ScaleAdd, Ragged) {
+  check<TypeParam>({.m = 9, .n = 8, .layout = Layout::columns, .ragged = true});
+  check<TypeParam>({.m = 8, .n = 8, .layout = Layout::rows, .written = Written::lower_hermitian, .of_two = true, .ragged = true});
+}
+TYPED_TEST(ScaleAdd, Triangles) {
+  for (Layout const layout : {Layout::packed_columns, Layout::packed_rows, Layout::interleaved})
+    for (bool const of_two : {false, true}) {
+      check<TypeParam>({.m = 33, .n = 33, .layout = layout, .written = Written::lower, .of_two = of_two});
+      check<TypeParam>(
+          {.m = 33, .n = 33, .layout = layout, .written = Written::lower_hermitian, .of_two = of_two, .conjugated = is_complex<TypeParam>});
+    }
+}
+TEST(ScaleAddHalves, AreRoundedOnce) {
+  check<float, half>({.m = 13, .n = 29, .layout = Layout::packed_columns});
+  check<float, bfloat16>({.m = 13, .n = 29, .layout = Layout::packed_rows});
+  check<std::complex<float>, complex_half>({.m = 13, .n = 29, .layout = Layout::interleaved, .conjugated = true});
+}
+/// P is C: a triangular solve with alpha in memory.
+TEST(ScaleAddInPlace, MultipliesByAlpha) {
+  for (double const alpha : {2.0, 1.0, 0.0}) {
+    std::vector<double> memory(6 * 5 * 3, alpha == 0 ? nan<double> : 3);
+    Batch<double> const c = batch(memory.data(), 6, 5, {.count = 3});
+    ScaleAddArguments<double, double> const args{.alpha = {.value = 7, .at = &alpha, .real_at = nullptr},
+                                                 .beta = {.value = 0, .at = nullptr, .real_at = nullptr},
+                                                 .p = gpu::matrices_of(Batch<double const>(c)),
+                                                 .c = gpu::matrices_of(c),
+                                                 .written = Written::whole,
+                                                 .of_two = false,
+                                                 .interleaved = false,
+                                                 .terms = 1,
+                                                 .term_sizes = nullptr,
+                                                 .term_offset = 0};
+    simt::run(1, scale_add_threads, 0, scale_add<double, double>, args);
+    for (double const x : memory) ASSERT_EQ(x, 3 * alpha);
+  }
+}
+
+}  // namespace
+}  // namespace myriad
