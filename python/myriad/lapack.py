@@ -309,6 +309,14 @@ def _scalar(name, x):
     return complex(x)
 
 
+def _factor(name, x):
+    """x, a number, or an array without axes in GPU memory, which the GPU reads when it multiplies."""
+    if getattr(x, 'ndim', None) == 0 and hasattr(x, '__dlpack_device__') and not getattr(x, 'requires_grad', False):
+        if x.__dlpack_device__()[0] in (2, 13):  # CUDA, managed memory
+            return x
+    return _scalar(name, x)
+
+
 def _k(m, n):
     return min(m, n)
 
@@ -441,11 +449,12 @@ def trtri(a, *, uplo='L', diag='N', out=None, info=None) -> Inverse:
 def trsm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
     """X with A X = alpha B (side 'L') or X A = alpha B ('R') and a triangular A. a: (..., n, n); transposes are views (a.mT).
 
-    Cost: n^2 k flops.
+    alpha: a number, or an array without axes. One in GPU memory, of the type of the elements, is not fetched: the GPU reads it when it
+    solves, and each launch of a CUDA graph reads it again. Cost: n^2 k flops.
     """
     library, batch, a, b = _take('trsm', a=a, b=b)
     side, uplo, diag = _letter('trsm: side', side, 'LR'), _letter('trsm: uplo', uplo, 'LU'), _letter('trsm: diag', diag, 'NU')
-    alpha = _scalar('trsm: alpha', alpha)
+    alpha = _factor('trsm: alpha', alpha)
     x, = _overwritten(library, batch, ('trsm: out', b, out))
     _myriad.trsm(library.queue(x), side, uplo, diag, alpha, a, x)
     return x
@@ -453,10 +462,10 @@ def trsm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
 
 @_routine
 def trmm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
-    """alpha A B (side 'L') or alpha B A ('R') with a triangular A. a: (..., n, n). Cost: n^2 k flops."""
+    """alpha A B (side 'L') or alpha B A ('R') with a triangular A. a: (..., n, n). alpha is as in trsm. Cost: n^2 k flops."""
     library, batch, a, b = _take('trmm', a=a, b=b)
     side, uplo, diag = _letter('trmm: side', side, 'LR'), _letter('trmm: uplo', uplo, 'LU'), _letter('trmm: diag', diag, 'NU')
-    alpha = _scalar('trmm: alpha', alpha)
+    alpha = _factor('trmm: alpha', alpha)
     product, = _overwritten(library, batch, ('trmm: out', b, out))
     _myriad.trmm(library.queue(product), side, uplo, diag, alpha, a, product)
     return product
@@ -466,9 +475,11 @@ def trmm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
 def gemm(a, b, c=None, *, alpha=1.0, beta=0.0, out=None) -> Array:
     """alpha A B + beta C. a: (..., m, k), b: (..., k, n), c: (..., m, n). Without c beta is not used. Also of 16-bit types.
 
-    out: the result; out=c works in place. Cost: 2 m n k flops.
+    out: the result; out=c works in place. alpha and beta: numbers, or arrays without axes. Those in GPU memory, of the type of the elements
+    (16-bit types: float32), are not fetched: the GPU reads them when it multiplies, and each launch of a CUDA graph reads them again.
+    Workspace is then needed: at most 32 MiB or one matrix of the result. Cost: 2 m n k flops.
     """
-    alpha, beta = _scalar('gemm: alpha', alpha), _scalar('gemm: beta', beta)
+    alpha, beta = _factor('gemm: alpha', alpha), _factor('gemm: beta', beta)
     if c is not None:
         library, batch, a, b, c = _take('gemm', 0, True, a=a, b=b, c=c)
         result, = _overwritten(library, batch, ('gemm: out', c, out))

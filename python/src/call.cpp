@@ -15,6 +15,19 @@ bool is_complex(myriad_dtype dtype) { return dtype == MYRIAD_C32 || dtype == MYR
 bool is_single(myriad_dtype dtype) { return dtype != MYRIAD_F64 && dtype != MYRIAD_C64; }
 myriad_dtype real_of(myriad_dtype dtype) { return is_single(dtype) ? MYRIAD_F32 : MYRIAD_F64; }
 
+/// The type in which products are summed.
+myriad_dtype computed_of(myriad_dtype dtype) {
+  return dtype == MYRIAD_F16 || dtype == MYRIAD_BF16 ? MYRIAD_F32 : dtype == MYRIAD_C16 ? MYRIAD_C32 : dtype;
+}
+
+/// Whether x is an array in memory of a GPU.
+bool is_in_gpu_memory(nb::handle x) {
+  constexpr int cuda = 2, managed = 13;  // DLPack's numbers
+  if (PyFloat_Check(x.ptr()) || PyLong_Check(x.ptr()) || !nb::hasattr(x, "__dlpack_device__")) return false;
+  int const device = nb::cast<int>(x.attr("__dlpack_device__")()[0]);
+  return device == cuda || device == managed;
+}
+
 /// Element `T` has the size of the elements; only bytes are moved.
 template <typename T>
 void copy_triangles(myriad_batch const& from, myriad_batch const& to, bool upper) {
@@ -118,7 +131,15 @@ void Call::take(int i, Parameter const& parameter, nb::handle value) {
   }
   x.given = true;
   if (parameter.kind == Kind::scalar || parameter.kind == Kind::real_scalar) {
-    x.value = nb::borrow(value);
+    x.in_memory = queue_.on_gpu() && is_in_gpu_memory(value);
+    if (!x.in_memory) {
+      x.value = nb::borrow(value);
+      return;
+    }
+    x.array.read(value, name(x), queue_.stream(), false);
+    check_place(x, x.array.device, x.array.device_id);
+    if (x.array.dims != 0) refuse(x, "has " + std::to_string(x.array.dims) + " axes; needs none");
+    if (x.array.conjugated) refuse(x, "is a conjugated view");
     return;
   }
   x.is_array = true;
@@ -297,7 +318,19 @@ void Call::describe_numbers(Argument& x) {
 }
 
 void Call::set_scalar(Argument& x) const {
-  x.scalar = scalar_of(x.value, x.parameter.kind == Kind::real_scalar ? real_of(dtype_) : dtype_, name(x));
+  myriad_dtype const elements = x.parameter.kind == Kind::real_scalar ? real_of(dtype_) : dtype_;
+  if (!x.in_memory) {
+    x.scalar = scalar_of(x.value, elements, name(x));
+    return;
+  }
+  myriad_dtype const wanted = computed_of(elements);
+  if (x.array.dtype != wanted)
+    refuse(x, std::string("has an element of type ") + name_of(x.array.dtype) + "; in GPU memory it needs " + name_of(wanted));
+}
+
+bool Call::in_memory(std::string_view parameter) const {
+  return std::any_of(arguments_.begin(), arguments_.begin() + count_,
+                     [&](Argument const& x) { return x.in_memory && x.parameter.name == parameter; });
 }
 
 }  // namespace myriad::python

@@ -25,8 +25,8 @@ enum class Kind : char {
   elements_out = 'E',  ///< one element per matrix, written
   ints_out = 'I',      ///< one int per matrix, written
   sizes = 'z',         ///< sizes of ragged matrices; always NULL from Python
-  scalar = 's',        ///< alpha: a Python number, of the type of the elements
-  real_scalar = 'S',   ///< a Python number, of the corresponding real type
+  scalar = 's',        ///< alpha: a Python number, of the type of the elements, or an array without axes in memory of the queue's GPU
+  real_scalar = 'S',   ///< the same of the corresponding real type
   letter = 'l',        ///< an enumeration of letters
   number = 'd',        ///< a double
   integer = 'i'        ///< an int64_t
@@ -56,6 +56,9 @@ class Call {
 
   void arrange();
 
+  /// Whether the number of this name is in GPU memory.
+  [[nodiscard]] bool in_memory(std::string_view parameter) const;
+
   /// Whether the batches are ragged and have no matrices. Such a batch has no element type, and there is nothing to do.
   [[nodiscard]] bool empty_ragged() const { return ragged_ && matrices_ == 0; }
 
@@ -75,6 +78,7 @@ class Call {
     bool given = false;
     bool is_array = false;
     nb::object value;                ///< a scalar
+    bool in_memory = false;          ///< the scalar is `array`
     std::array<double, 2> scalar{};  ///< the scalar in the type of the elements
     std::vector<void*> pointers;     ///< of a batch whose axes do not collapse
     myriad_batch batch{};
@@ -114,7 +118,7 @@ T Call::get(int i) const {
   else if constexpr (std::is_same_v<T, void*>)
     return x.given ? static_cast<void*>(x.array.data) : nullptr;
   else if constexpr (std::is_same_v<T, void const*>)
-    return !x.given ? nullptr : x.is_array ? static_cast<void const*>(x.array.data) : x.scalar.data();
+    return !x.given ? nullptr : x.is_array || x.in_memory ? static_cast<void const*>(x.array.data) : x.scalar.data();
   else if constexpr (std::is_same_v<T, std::int64_t const*>)
     return nullptr;
   else if constexpr (std::is_same_v<T, double>)

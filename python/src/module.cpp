@@ -57,6 +57,21 @@ auto argument(char const* name) {
     return nb::arg(name);
 }
 
+/// Says where alpha and beta of a call are, during its lifetime.
+class InMemory {
+ public:
+  InMemory(myriad_queue* queue, Call const& call) : queue_(queue) {
+    auto const mode = [&](char const* name) { return call.in_memory(name) ? MYRIAD_POINTER_MODE_DEVICE : MYRIAD_POINTER_MODE_HOST; };
+    myriad_queue_set_pointer_mode(queue_, mode("alpha"), mode("beta"));
+  }
+  ~InMemory() { myriad_queue_set_pointer_mode(queue_, MYRIAD_POINTER_MODE_HOST, MYRIAD_POINTER_MODE_HOST); }
+  InMemory(InMemory const&) = delete;
+  InMemory& operator=(InMemory const&) = delete;
+
+ private:
+  myriad_queue* queue_;
+};
+
 /// A routine of the C interface and its parameters.
 template <typename... P>
 struct Routine {
@@ -74,7 +89,10 @@ struct Routine {
     arguments.arrange();
     if (arguments.empty_ragged()) return;
     nb::gil_scoped_release const release;
-    queue.run([&](myriad_queue* handle) { return function(handle, arguments.template get<P>(static_cast<int>(I))...); });
+    queue.run([&](myriad_queue* handle) {
+      InMemory const in_memory(handle, arguments);
+      return function(handle, arguments.template get<P>(static_cast<int>(I))...);
+    });
   }
 };
 
@@ -103,6 +121,7 @@ void gemm_grouped(Queue& queue, nb::list list) {
     Call& call = *calls.emplace_back(std::make_unique<Call>("gemm_grouped", queue));
     for (std::size_t i = 0; i < parameters.size(); ++i) call.take(static_cast<int>(i), parameters[i], nb::object(group[i]));
     call.arrange();
+    if (call.in_memory("alpha") || call.in_memory("beta")) throw nb::value_error("gemm_grouped: alpha and beta must be numbers");
     groups.push_back({call.get<void const*>(0), call.get<myriad_batch const*>(1), call.get<myriad_batch const*>(2),
                       call.get<void const*>(3), call.get<myriad_batch const*>(4)});
   }

@@ -1,6 +1,6 @@
 /// Kernels that the fake driver runs, on the host twin: those of solve, potrf and gemm for row-major matrices of 3 rows in double, solve
-/// also with a column-major X, and potrf for ragged batches of up to 3 rows. Tests of the Python package compare their results
-/// (python/tests/on_fake_gpu).
+/// also with a column-major X, gemm also with alpha and beta in memory, and potrf for ragged batches of up to 3 rows. Tests of the Python
+/// package compare their results (python/tests/on_fake_gpu).
 
 #include "cholesky/cholesky_tiny.cuh"
 #include "cholesky/cholesky_tiny_plan.hpp"
@@ -10,6 +10,7 @@
 #include "lu/lu_tiny.cuh"
 #include "lu/lu_tiny_plan.hpp"
 #include "runtime/kernel_name.hpp"
+#include "scale_add/scale_add.cuh"
 
 extern "C" void fake_cuda_add_kernel(char const* name, myriad::test::FakeKernel kernel);
 
@@ -44,10 +45,10 @@ template <typename Arguments>
 void run(void (*kernel)(Arguments), int blocks, int threads, int shared_bytes, void const* argument) {
   simt::run(blocks, threads, shared_bytes, kernel, *static_cast<Arguments const*>(argument));
 }
-template <auto kernel, typename Config>
-void add(gpu::KernelName const& name, Config const& config) {
+template <auto kernel, typename Argument>
+void add(gpu::KernelName const& name, Argument const& argument_of_template) {
   fake_cuda_add_kernel(
-      gpu::source_of(name, Dtype::f64, config).name.c_str(),
+      gpu::source_of(name, Dtype::f64, argument_of_template).name.c_str(),
       {.run = [](int blocks, int threads, int shared_bytes, void const* argument) { run(kernel, blocks, threads, shared_bytes, argument); },
        .argument_bytes = argument_bytes(kernel)});
 }
@@ -60,6 +61,7 @@ void add(gpu::KernelName const& name, Config const& config) {
   add<cholesky_tiny<double, potrf(Layout::packed_rows)>>(cholesky_tiny_name, potrf(Layout::packed_rows));
   add<cholesky_tiny<double, potrf(Layout::ragged_columns)>>(cholesky_tiny_name, potrf(Layout::ragged_columns));
   add<gemm_tiles<double, gemm>>(gpu::KernelName("gemm/tiles/gemm_tiles"), gemm);
+  add<scale_add<double, double>>(gpu::KernelName("scale_add/scale_add"), Dtype::f64);
   return true;
 }();
 

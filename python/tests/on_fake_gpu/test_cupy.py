@@ -77,6 +77,29 @@ def test_failures():
     assert np.isnan(factor[2]).all() and np.isfinite(factor[[0, 1, 3]]).all()
 
 
+def test_scalars_in_gpu_memory():
+    a, b, c = matrices((5,), 3, 'f8'), random((5, 3, 2)), random((5, 3, 2))
+    alpha, beta = gpu(np.array(0.0)), gpu(np.array(0.0))
+    on_gpu = gpu(a), gpu(b), gpu(c)
+    # The numbers are those in memory when the work runs, and none is fetched.
+    with cupy.cuda.Stream():
+        for numbers in ((2.0, -0.5), (0.0, 1.0), (-3.0, 0.0)):
+            with Counted() as counted:
+                result = lapack.gemm(*on_gpu, alpha=alpha, beta=beta)
+            assert counted.waits == 0
+            alpha.view[...], beta.view[...] = numbers
+            close(*of_cupy(result), numbers[0] * (a @ b) + numbers[1] * c)
+    close(*of_cupy(lapack.gemm(*on_gpu, alpha=alpha, beta=2)), -3 * (a @ b) + 2 * c)
+    close(*of_cupy(lapack.gemm(*on_gpu[:2], alpha=gpu(np.array(4.0)))), 4 * (a @ b))
+    # NaN where nothing is read
+    alpha.view[...], beta.view[...] = 0, 0
+    close(*of_cupy(lapack.gemm(gpu(np.nan * a), gpu(b), gpu(np.nan * c), alpha=alpha, beta=beta)), 0 * c)
+    with pytest.raises(ValueError, match='gemm: alpha has an element of type float32; in GPU memory it needs float64'):
+        lapack.gemm(*on_gpu, alpha=gpu(np.array(1, 'f4')))
+    with pytest.raises(TypeError, match='gemm: alpha'):
+        lapack.gemm(*on_gpu, alpha=gpu(np.ones(1)))
+
+
 def test_nothing_waits():
     a, b = gpu(matrices((5,), 3, 'f8')), gpu(random((5, 3, 2)))
     stream = cupy.cuda.Stream()
