@@ -139,16 +139,22 @@ MYRIAD_API int myriad_queue_device(myriad_queue const* queue);
 /// Positions: allocate 1, release 2.
 MYRIAD_API myriad_status myriad_queue_set_allocator(myriad_queue* queue, void* (*allocate)(int64_t bytes, void* stream, void* user),
                                                     void (*release)(void* memory, int64_t bytes, void* stream, void* user), void* user);
-/// Says where the alpha and beta of later calls on this queue are, as cublasSetPointerMode does; both are on the host at first.
+/// Says where the alpha and beta of later calls on this queue are, as cublasSetPointerMode does; both are on the host at first. Queues that
+/// myriad_stream, myriad_stream_on_gpus and myriad_tune give to callbacks have the modes of the caller's queue (of the same GPU).
+///
+/// Routines: myriad_gemm, gemm_by, gemm_grouped, gemv, ger, symv, hemv, symm, hemm, syrk, herk, syr2k, her2k, trmm and trsm. The types are
+/// those of numbers on the host: alpha and beta of herk and beta of her2k are real, and 16-bit types have floats (MYRIAD_C16: two). The
+/// array of groups of myriad_gemm_grouped stays on the host; the modes are those of the addresses in it.
 ///
 /// MYRIAD_POINTER_MODE_HOST: a call reads the number before it returns. MYRIAD_POINTER_MODE_DEVICE: the number is read when the work runs.
 /// It may be the result of earlier work of the queue, and each launch of a captured CUDA graph reads it again. On a GPU queue it must be in
 /// memory that the GPU can access, aligned to its size, and stay valid and unchanged until the work has run. On the CPU the call reads it.
-/// It must not be an element that the call writes.
+/// It must not be in an element of the output.
 ///
-/// On a GPU a product is then computed with alpha = 1 and beta = 0 into workspace of at most 32 MiB or one C, and a second kernel adds it
-/// to C. A and B are read whatever alpha is; with alpha = 0 they have no effect, even if they hold NaN. Triangular products and solves are
-/// multiplied by alpha in place afterwards, unless it is one. Positions: alpha 1, beta 2.
+/// On a GPU a product is then computed with alpha = 1 and beta = 0 into workspace, and a second kernel adds it to C. The workspace is in
+/// addition to that of the product and at most 32 MiB or one C. A and B are read whatever alpha is, also where a routine says that alpha =
+/// 0 does not read them, but have no effect then, even if they hold NaN. Triangular products and solves are multiplied by alpha in place
+/// afterwards, unless it is one. Positions: alpha 1, beta 2.
 MYRIAD_API myriad_status myriad_queue_set_pointer_mode(myriad_queue* queue, myriad_pointer_mode alpha, myriad_pointer_mode beta);
 /// Waits for the work of the queue, unless the stream is the caller's, and frees the queue. NULL is allowed.
 MYRIAD_API void myriad_queue_destroy(myriad_queue* queue);

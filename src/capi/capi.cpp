@@ -54,10 +54,11 @@ struct myriad_memory {
 
 namespace {
 
-/// Wraps a queue of the library as a myriad_queue during its lifetime.
+/// Wraps a queue of the library as a myriad_queue during its lifetime, with the pointer modes of the caller's queue.
 class Lent {
  public:
-  explicit Lent(myriad::Queue& from) : queue{std::move(from), {}}, from_(from) {}
+  Lent(myriad::Queue& from, myriad_queue const& caller)
+      : queue{std::move(from), {}, caller.alpha_in_memory, caller.beta_in_memory}, from_(from) {}
   ~Lent() { from_ = std::move(queue.queue); }
   Lent(Lent const&) = delete;
   Lent& operator=(Lent const&) = delete;
@@ -525,7 +526,7 @@ myriad_status myriad_stream(myriad_queue* queue, int64_t chunk_bytes, myriad_ope
       myriad::StreamReport const done = run_stream(myriad::Streamer(queue->queue, {.chunk_bytes = chunk_bytes}), operands, operand_count,
                                                    [&](Queue& q, myriad_batch const* arguments) {
                                                      if (&q == &queue->queue) return call_work(queue, arguments);
-                                                     Lent lent(q);
+                                                     Lent lent(q, *queue);
                                                      call_work(&lent.queue, arguments);
                                                    });
       if (report) *report = as_c(done);
@@ -552,6 +553,12 @@ myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count
     if (!work) refuse("stream", {5, "work"}, "is a null pointer");
     std::vector<Queue*> wrapped;
     for (int k = 0; k < queue_count; ++k) wrapped.push_back(queues[k] ? &queues[k]->queue : nullptr);
+    auto const on_gpu_of = [&](Queue const& q) -> myriad_queue const& {
+      for (int k = 0; k < queue_count; ++k)
+        if (wrapped[static_cast<std::size_t>(k)]->backend() == q.backend() && queues[k]->queue.device().ordinal == q.device().ordinal)
+          return *queues[k];
+      return *first;
+    };
     auto const call_work = [&](myriad_queue* where, myriad_batch const* arguments) {
       where->failure.exception = nullptr;
       status = work(where, arguments, user);
@@ -575,7 +582,7 @@ myriad_status myriad_stream_on_gpus(myriad_queue* const* queues, int queue_count
           run_stream(myriad::Streamer(wrapped, options), operands, operand_count, [&](Queue& q, myriad_batch const* arguments) {
             for (int k = 0; k < queue_count; ++k)
               if (&q == wrapped[static_cast<std::size_t>(k)]) return call_work(queues[k], arguments);
-            Lent lent(q);
+            Lent lent(q, on_gpu_of(q));
             call_work(&lent.queue, arguments);
           });
       status = MYRIAD_OK;  // also if work failed on a GPU and was done again on another
@@ -619,7 +626,7 @@ myriad_status myriad_tune(myriad_queue* queue, myriad_status (*calls)(myriad_que
         throw CallsFailed{result};
       };
       if (&q == &queue->queue) return call_with(queue);
-      Lent lent(q);
+      Lent lent(q, *queue);
       call_with(&lent.queue);
     };
     myriad::TuneOptions cpp{.threads = given.threads, .again = given.again != 0};

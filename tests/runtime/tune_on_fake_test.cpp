@@ -798,6 +798,8 @@ struct Products {
   std::atomic<int> calls{0};
   int refreshed = 0, told = 0, stop_after = 1 << 30;
   myriad_status refresh_status = MYRIAD_OK, status = MYRIAD_OK;
+  void const* in_memory = nullptr;  ///< alpha and beta of double products, on the GPU
+  std::atomic<int> refusals{0};     ///< of an alpha that is not aligned
   std::vector<TunedConfig> found{};
 
   static myriad_status multiply(myriad_queue* queue, void* user) {
@@ -810,7 +812,11 @@ struct Products {
     void const* const one = p->dtype == MYRIAD_F64 ? static_cast<void const*>(&alpha) : single;
     myriad_batch c = a;
     c.data = static_cast<char*>(p->memory) + 10 * 40 * 40 * 8;
-    return myriad_gemm(queue, one, &a, &a, one, &c);
+    if (!p->in_memory) return myriad_gemm(queue, one, &a, &a, one, &c);
+    // Refused in memory of the GPU, also while the queue is prepared; on the host it would be read
+    void const* const odd = static_cast<char const*>(p->in_memory) + 4;
+    if (myriad_gemm(queue, odd, &a, &a, p->in_memory, &c) == MYRIAD_BAD_ARGUMENT && myriad_last_error_position(queue) == 6) ++p->refusals;
+    return myriad_gemm(queue, p->in_memory, &a, &a, p->in_memory, &c);
   }
   static myriad_status refresh(myriad_queue*, void* user) {
     ++static_cast<Products*>(user)->refreshed;
@@ -864,6 +870,13 @@ TEST_F(Tuning, InC) {
   EXPECT_EQ(myriad_tune(c, Products::multiply, &p, &options), MYRIAD_OK);
   ASSERT_EQ(p.found.size(), 1U);
   EXPECT_EQ(p.found[0].tried, 5);
+  // All queues of the search have the pointer modes of the caller's
+  DeviceArray<double> const scalar(*queue, 2);
+  Products in_memory{.n = 6, .dtype = MYRIAD_F64, .memory = memory.data(), .in_memory = scalar.data()};
+  EXPECT_EQ(myriad_queue_set_pointer_mode(c, MYRIAD_POINTER_MODE_DEVICE, MYRIAD_POINTER_MODE_DEVICE), MYRIAD_OK);
+  EXPECT_EQ(myriad_tune(c, Products::multiply, &in_memory, &options), MYRIAD_OK) << myriad_last_error(c);
+  EXPECT_EQ(in_memory.refusals, in_memory.calls);
+  EXPECT_EQ(myriad_queue_set_pointer_mode(c, MYRIAD_POINTER_MODE_HOST, MYRIAD_POINTER_MODE_HOST), MYRIAD_OK);
   // A search that is stopped, and failures
   p.found.clear();
   p.told = 0, p.stop_after = 3;
