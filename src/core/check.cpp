@@ -125,6 +125,21 @@ bool overlap(UntypedBatch const& a, UntypedBatch const& b) {
   return false;
 }
 
+/// Whether an element of a uniform batch has one of the bytes.
+bool has(UntypedBatch const& a, Interval bytes) {
+  if (!interval_of(a).meets(bytes)) return false;
+  std::uintptr_t const first = interval_of(a, 0).begin, size = static_cast<std::uintptr_t>(a.element_size);
+  UntypedBatch element = a;
+  element.shape.rows = element.shape.cols = element.shape.count = 1;
+  element.shape.row_offset = element.shape.col_offset = 0;
+  std::uintptr_t const before = bytes.begin > first ? (bytes.begin - first) / size * size : 0;
+  for (std::uintptr_t at = first + before; at < bytes.end; at += size) {
+    element.data = reinterpret_cast<char const*>(at);
+    if (*boxes_meet(a, element)) return true;
+  }
+  return false;
+}
+
 /// For batches with arrays that the host cannot read: whether matrices with the same index overlap whatever the arrays contain. That is
 /// decidable for equal pointers, or equal data and batch stride, with equal or transposed strides. If matrices may be smaller than their
 /// bounds, only the first element is certain, if there is one.
@@ -293,6 +308,16 @@ Check const& Check::right_sides(UntypedBatch const& of_b, UntypedBatch const& of
 
 bool Check::meet(UntypedBatch const& a, UntypedBatch const& b) const {
   return arrays_readable_ || (uniform(a) && uniform(b)) ? overlap(a, b) : overlap_in_any_case(a, b);
+}
+
+Check const& Check::outside(char const* data, std::int64_t bytes, Argument argument, UntypedBatch const& output,
+                            char const* output_name) const {
+  auto const begin = reinterpret_cast<std::uintptr_t>(data);
+  Interval const number{begin, begin + static_cast<std::uintptr_t>(bytes)};
+  bool meets = uniform(output) && has(output, number);
+  if (!uniform(output) && arrays_readable_)
+    for (std::int64_t b = 0; !meets && b < output.shape.count; ++b) meets = interval_of(output, b).meets(number);
+  return require(!meets, argument, fmt::format("is in the memory of {}", output_name));
 }
 
 Check const& Check::disjoint(UntypedBatch const& output, UntypedBatch const& input, Argument output_data, char const* input_name) const {

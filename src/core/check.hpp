@@ -82,11 +82,12 @@ class Check {
   }
   Check const& info(int const* info, int position) const { return optional(info, {position, "info"}); }
 
-  /// A number in memory must have an address that the processor reaches.
+  /// A number in memory must have an address that the processor reaches, outside the elements of the output.
   template <typename T>
-  Check const& scalar(ScalarArgument<T> const& x, Argument argument) const {
-    if (x.in_memory()) numbers(x.address(), 1, argument);
-    return *this;
+  Check const& scalar(ScalarArgument<T> const& x, Argument argument, UntypedBatch const& output, char const* output_name) const {
+    if (!x.in_memory()) return *this;
+    numbers(x.address(), 1, argument);
+    return outside(reinterpret_cast<char const*>(x.address()), sizeof(T), argument, output, output_name);
   }
 
   /// Both must have the same number of matrices.
@@ -129,6 +130,7 @@ class Check {
   void usable(void const* data, std::int64_t element_size, Argument argument) const;
   [[noreturn]] void fail(Argument argument, std::string_view problem) const;
   [[nodiscard]] bool meet(UntypedBatch const& a, UntypedBatch const& b) const;
+  Check const& outside(char const* data, std::int64_t bytes, Argument argument, UntypedBatch const& output, char const* output_name) const;
 
   char const* routine_;
   Queue const* queue_ = nullptr;

@@ -87,7 +87,7 @@ void multiply(Queue& queue, Product<T, Output> const& x, Arithmetic arithmetic =
 template <typename T, typename Output>
 void checked_gemm(Queue& queue, Product<T, Output> const& x, Arithmetic arithmetic = Arithmetic::standard) {
   check(queue, x.a, x.b, x.c);
-  Check("gemm", queue).scalar(x.alpha, {6, "alpha"}).scalar(x.beta, {11, "beta"});
+  Check("gemm", queue).scalar(x.alpha, {6, "alpha"}, x.c, "c").scalar(x.beta, {11, "beta"}, x.c, "c");
   multiply(queue, x, arithmetic);
 }
 
@@ -100,7 +100,7 @@ void multiply_groups(Queue& queue, std::span<GemmGroup<T, Output> const> groups)
     auto const& [alpha, a, b, beta, c] = groups[g];
     try {
       check(queue, a, b, c);
-      Check("gemm", queue).scalar(alpha, {6, "alpha"}).scalar(beta, {11, "beta"});
+      Check("gemm", queue).scalar(alpha, {6, "alpha"}, c, "c").scalar(beta, {11, "beta"}, c, "c");
     } catch (BadArgument const& error) {
       throw BadArgument("gemm_grouped", error.position(), error.argument(), fmt::format("of group {}: {}", g, error.what()));
     }
@@ -166,8 +166,8 @@ void gemv(Queue& queue, Scalar<T> alpha, In<T> a, In<T> x, Scalar<T> beta, Batch
       .same(cols(a), rows(x), {3, "n"})
       .disjoint(y, a, {10, "y"}, "a")
       .disjoint(y, x, {10, "y"}, "x")
-      .scalar(alpha, {4, "alpha"})
-      .scalar(beta, {9, "beta"});
+      .scalar(alpha, {4, "alpha"}, y, "y")
+      .scalar(beta, {9, "beta"}, y, "y");
   multiply(queue, Product<T, T>{.alpha = alpha, .a = a, .b = x, .beta = beta, .c = y});
 }
 
@@ -183,7 +183,7 @@ void ger(Queue& queue, Scalar<T> alpha, In<T> x, In<T> y, Batch<T> a) {
       .same(rows(y), cols(a), {2, "n"})
       .disjoint(a, x, {8, "a"}, "x")
       .disjoint(a, y, {8, "a"}, "y")
-      .scalar(alpha, {3, "alpha"});
+      .scalar(alpha, {3, "alpha"}, a, "a");
   if (!gpu::reads_scalars(queue, alpha, alpha) && alpha.value() == T(0))
     return;  // A stays as it is; a product with beta = 1 would read and write it
   multiply(queue, Product<T, T>{.alpha = alpha, .a = x, .b = transposed(y), .beta = T(1), .c = a});

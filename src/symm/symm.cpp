@@ -46,8 +46,8 @@ void multiply(char const* routine, Queue& queue, Side side, Scalar<T> alpha, Sca
       .same(cols(task.b), cols(task.c), {4, "n"})
       .disjoint(task.c, task.a, {11, "c"}, "a")
       .disjoint(task.c, task.b, {11, "c"}, "b")
-      .scalar(alpha, {5, "alpha"})
-      .scalar(beta, {10, "beta"});
+      .scalar(alpha, {5, "alpha"}, task.c, "c")
+      .scalar(beta, {10, "beta"}, task.c, "c");
   if (task.c.empty()) return;
   if (!gpu::reads_scalars(queue, alpha, beta)) {
     task.alpha = alpha.value();

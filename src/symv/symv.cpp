@@ -38,8 +38,8 @@ void multiply(char const* routine, Queue& queue, Scalar<T> alpha, Scalar<T> beta
       .same(rows(task.a), rows(task.x), {2, "n"})
       .disjoint(task.y, task.a, {9, "y"}, "a")
       .disjoint(task.y, task.x, {9, "y"}, "x")
-      .scalar(alpha, {3, "alpha"})
-      .scalar(beta, {8, "beta"});
+      .scalar(alpha, {3, "alpha"}, task.y, "y")
+      .scalar(beta, {8, "beta"}, task.y, "y");
   if (task.y.empty()) return;
   if (!gpu::reads_scalars(queue, alpha, beta)) {
     task.alpha = alpha.value();

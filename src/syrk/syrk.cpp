@@ -41,7 +41,7 @@ void update(char const* routine, Queue& queue, ScalarArgument<Alpha> alpha, Scal
         .same(rows(task.b), rows(task.c), {3, "n"})
         .same(cols(task.b), cols(task.a), {4, "k"})
         .disjoint(task.c, task.b, {c, "c"}, "b");
-  check.scalar(alpha, {5, "alpha"}).scalar(beta, {c - 1, "beta"});
+  check.scalar(alpha, {5, "alpha"}, task.c, "c").scalar(beta, {c - 1, "beta"}, task.c, "c");
   if (task.c.empty()) return;
   if (!gpu::reads_scalars(queue, alpha, beta)) {
     task.alpha = alpha.value();

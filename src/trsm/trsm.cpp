@@ -44,7 +44,7 @@ void check(char const* routine, Queue const& queue, Side side, Scalar<T> const& 
       .same_count(task.b, task.a, {8, "a"})
       .same(rows(task.a), left ? rows(task.b) : cols(task.b), order)
       .disjoint(task.b, task.a, {10, "b"}, "a")
-      .scalar(alpha, {7, "alpha"});
+      .scalar(alpha, {7, "alpha"}, task.b, "b");
 }
 
 /// Calls compute(task), for A from the left, with the value of alpha. One that the GPU has to read multiplies the results.

@@ -168,6 +168,11 @@ TEST_F(Arguments, ScalarsInMemory) {
   bad("her2k", 5, "alpha", [&] { her2k<double>(queue, Uplo::lower, none, first(b), first(b), 0, square); });
   bad("trmm", 7, "alpha", [&] { trmm<double>(queue, Side::left, Uplo::lower, Diag::unit, none, a, b); });
   bad("trsm", 7, "alpha", [&] { trsm<double>(queue, Side::left, Uplo::lower, Diag::unit, none, a, b); });
+  // in the output
+  double const* const last = c.data + (c.count - 1) * c.batch_stride + (c.rows - 1) + (c.cols - 1) * c.col_stride;
+  bad("gemm", 6, "alpha", [&] { gemm<double>(queue, c.data, a, b, 0, c); });
+  bad("gemm", 11, "beta", [&] { gemm<double>(queue, 1, a, b, last, c); });
+  bad("trsm", 7, "alpha", [&] { trsm<double>(queue, Side::left, Uplo::lower, Diag::unit, b.data, a, b); });
   GemmGroup<double> const group{.alpha = none, .a = a, .b = b, .beta = 0, .c = c};
   bad("gemm_grouped", 6, "alpha", [&] { gemm_grouped<double>(queue, std::span(&group, 1)); });
 }

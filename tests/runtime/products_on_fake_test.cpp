@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <cstdlib>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,8 @@
 #include "myriad/blas3.hpp"
 #include "myriad/error.hpp"
 #include "myriad/gemm.hpp"
+#include "myriad/memory.hpp"
+#include "myriad/myriad.h"
 #include "myriad/queue.hpp"
 #include "myriad/trsm.hpp"
 #include "on_fake_compiler.hpp"
@@ -248,6 +251,110 @@ TEST_F(Products, RefuseScalarsInMemoryThatAreNotAligned) {
     EXPECT_EQ(error.position(), 6);
     EXPECT_NE(std::string(error.what()).find("alpha"), std::string::npos);
   }
+}
+
+/// Addresses are compared with elements, not with the gaps between them.
+TEST_F(Products, RefuseScalarsInTheOutput) {
+  auto const position = [](auto const& call) {
+    try {
+      call();
+    } catch (BadArgument const& error) {
+      EXPECT_NE(std::string(error.what()).find("in the memory of c"), std::string::npos) << error.what();
+      return error.position();
+    }
+    return 0;
+  };
+  using Complex = std::complex<double>;
+  auto* const memory = reinterpret_cast<Complex*>(0x300000000000);
+  auto const a = matrices<Complex>(4, 3, 0x100000000000);
+  auto const c = batch(memory, 4, 4, {.ld = 6, .stride = 30, .count = 3});
+  for (auto const& [offset, is_element] :
+       {std::pair{0, true}, {3, true}, {4, false}, {18 + 3, true}, {24, false}, {30, true}, {83, false}}) {
+    auto* const real = reinterpret_cast<double*>(memory + offset);
+    EXPECT_EQ(position([&] { gemm<Complex>(*queue, memory + offset, a, a, 0, c); }), is_element ? 6 : 0) << offset;
+    EXPECT_EQ(position([&] { gemm<Complex>(*queue, 1, a, a, memory + offset, c); }), is_element ? 11 : 0) << offset;
+    EXPECT_EQ(position([&] { herk<Complex>(*queue, Uplo::lower, 1, a, real + 1, c); }), is_element ? 8 : 0) << offset;
+  }
+  EXPECT_EQ(position([&] { gemm<Complex>(*queue, memory - 1, a, a, 0, c); }), 0);
+  // Two elements beside each other, the first of which is in a gap
+  auto const h = matrices<half>(4, 3, 0x100000000000);
+  auto* const halves = reinterpret_cast<half*>(0x300000000000);
+  auto const single = [&](int offset) { return reinterpret_cast<float*>(halves + offset); };
+  EXPECT_EQ(position([&] { gemm<half>(*queue, single(4), h, h, 0, batch(halves, 4, 4, {.ld = 5, .count = 3})); }), 6);
+  EXPECT_EQ(position([&] { gemm<half>(*queue, single(4), h, h, 0, batch(halves, 4, 4, {.ld = 6, .count = 3})); }), 0);
+}
+
+/// In device mode addresses that are not aligned are refused, with the position of alpha or beta.
+TEST_F(Products, InCReadScalarsWhereThePointerModeSays) {
+  fake->capturing = false;
+  myriad_queue* q = nullptr;
+  ASSERT_EQ(myriad_queue_create(&q, MYRIAD_GPU, 0), MYRIAD_OK);
+  {
+    std::int64_t const n = 6;
+    DeviceArray<double> const memory(*queue, 4 * n * n), scalar(*queue, 2);
+    auto const at = [&](int place, std::int64_t cols) {
+      return myriad_strided(MYRIAD_F64, n, cols, memory.data() + place * n * n, n, n * n, 1);
+    };
+    myriad_batch const a = at(0, n), b = at(1, n), c = at(2, n), x = at(1, 1), y = at(2, 1);
+    struct Routine {
+      char const* name;
+      int alpha, beta;  ///< positions; no beta: 0
+      std::function<myriad_status(void const*, void const*)> call;
+    };
+    std::vector<Routine> const routines{
+        {"gemm", 6, 11, [&](void const* of_ab, void const* of_c) { return myriad_gemm(q, of_ab, &a, &b, of_c, &c); }},
+        {"gemm_by", 6, 11,
+         [&](void const* of_ab, void const* of_c) { return myriad_gemm_by(q, of_ab, &a, &b, of_c, &c, MYRIAD_STANDARD); }},
+        {"gemm_grouped", 6, 11,
+         [&](void const* of_ab, void const* of_c) {
+           myriad_gemm_group const group{of_ab, &a, &b, of_c, &c};
+           return myriad_gemm_grouped(q, &group, 1);
+         }},
+        {"gemv", 4, 9, [&](void const* of_ax, void const* of_y) { return myriad_gemv(q, of_ax, &a, &x, of_y, &y); }},
+        {"ger", 3, 0, [&](void const* of_xy, void const*) { return myriad_ger(q, of_xy, &x, &y, &a); }},
+        {"symv", 3, 8, [&](void const* of_ax, void const* of_y) { return myriad_symv(q, MYRIAD_LOWER, of_ax, &a, &x, of_y, &y); }},
+        {"hemv", 3, 8, [&](void const* of_ax, void const* of_y) { return myriad_hemv(q, MYRIAD_LOWER, of_ax, &a, &x, of_y, &y); }},
+        {"symm", 5, 10,
+         [&](void const* of_ab, void const* of_c) { return myriad_symm(q, MYRIAD_LEFT, MYRIAD_LOWER, of_ab, &a, &b, of_c, &c); }},
+        {"hemm", 5, 10,
+         [&](void const* of_ab, void const* of_c) { return myriad_hemm(q, MYRIAD_LEFT, MYRIAD_LOWER, of_ab, &a, &b, of_c, &c); }},
+        {"syrk", 5, 8, [&](void const* of_aa, void const* of_c) { return myriad_syrk(q, MYRIAD_LOWER, of_aa, &a, of_c, &c); }},
+        {"herk", 5, 8, [&](void const* of_aa, void const* of_c) { return myriad_herk(q, MYRIAD_LOWER, of_aa, &a, of_c, &c); }},
+        {"syr2k", 5, 10, [&](void const* of_ab, void const* of_c) { return myriad_syr2k(q, MYRIAD_LOWER, of_ab, &a, &b, of_c, &c); }},
+        {"her2k", 5, 10, [&](void const* of_ab, void const* of_c) { return myriad_her2k(q, MYRIAD_LOWER, of_ab, &a, &b, of_c, &c); }},
+        {"trmm", 7, 0,
+         [&](void const* of_b, void const*) { return myriad_trmm(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_NON_UNIT, of_b, &a, &b); }},
+        {"trsm", 7, 0,
+         [&](void const* of_b, void const*) { return myriad_trsm(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_NON_UNIT, of_b, &a, &b); }}};
+    double const on_host = 2;
+    void const* const odd = reinterpret_cast<char const*>(scalar.data()) + 4;
+    for (Routine const& routine : routines)
+      for (bool const alpha_on_gpu : {false, true})
+        for (bool const beta_on_gpu : {false, true}) {
+          SCOPED_TRACE(testing::Message() << routine.name << ", modes " << alpha_on_gpu << beta_on_gpu);
+          auto const mode = [](bool on_gpu) { return on_gpu ? MYRIAD_POINTER_MODE_DEVICE : MYRIAD_POINTER_MODE_HOST; };
+          ASSERT_EQ(myriad_queue_set_pointer_mode(q, mode(alpha_on_gpu), mode(beta_on_gpu)), MYRIAD_OK);
+          void const* const alpha = alpha_on_gpu ? static_cast<void const*>(scalar.data()) : &on_host;
+          void const* const beta = beta_on_gpu ? static_cast<void const*>(scalar.data()) : &on_host;
+          int sums = 0;  // kernels that read alpha and beta
+          fake->at_launch = [&](FakeLaunch const& launch) {
+            sums += std::string_view(launch.kernel).find("scale_add") != std::string_view::npos;
+          };
+          EXPECT_EQ(routine.call(alpha, beta), MYRIAD_OK) << myriad_last_error(q);
+          fake->at_launch = nullptr;
+          EXPECT_EQ(sums, alpha_on_gpu || (beta_on_gpu && routine.beta > 0) ? 1 : 0);
+          if (alpha_on_gpu) {
+            EXPECT_EQ(routine.call(odd, beta), MYRIAD_BAD_ARGUMENT);
+            EXPECT_EQ(myriad_last_error_position(q), routine.alpha);
+          }
+          if (beta_on_gpu && routine.beta > 0) {
+            EXPECT_EQ(routine.call(alpha, odd), MYRIAD_BAD_ARGUMENT);
+            EXPECT_EQ(myriad_last_error_position(q), routine.beta);
+          }
+        }
+    EXPECT_EQ(myriad_queue_wait(q), MYRIAD_OK);
+  }
+  myriad_queue_destroy(q);
 }
 
 /// At least as many matrices without gaps as multiprocessors go to gemm_bulk, where that is faster, all others to gemm_pipelined.
