@@ -462,23 +462,28 @@ Device const& device_of_packs() {
   }();
   return device;
 }
-/// The facts of many products of packed matrices, by columns or by rows. `begin`: the address of A.
-GemmFacts facts_of_packed(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, Lines a, Lines b, Lines c,
-                          std::uintptr_t begin = 0) {
+/// Packed matrices, by columns or by rows.
+template <typename T>
+auto packed(std::int64_t rows, std::int64_t columns, Lines lines, std::uintptr_t address = 0) {
+  constexpr std::int64_t count = 1 << 20;
+  auto* const at = reinterpret_cast<T*>(address);  // never dereferenced
+  return matrices_of(lines == Lines::columns ? batch(at, rows, columns, {.count = count})
+                                             : transposed(batch(at, columns, rows, {.count = count})));
+}
+/// The facts of many products of packed matrices. `begin`: the address of A; `widened`: whether C has the type of sums.
+GemmFacts facts_of_packed(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, Lines a, Lines b, Lines c, std::uintptr_t begin = 0,
+                          bool widened = false) {
   return with_any_dtype(dtype, [&]<typename T>() {
-    auto const matrices = [](std::int64_t rows, std::int64_t columns, Lines lines, std::uintptr_t address = 0) {
-      constexpr std::int64_t count = 1 << 20;
-      auto* const at = reinterpret_cast<T*>(address);  // never dereferenced
-      return matrices_of(lines == Lines::columns ? batch(at, rows, columns, {.count = count})
-                                                 : transposed(batch(at, columns, rows, {.count = count})));
+    auto const facts = [&]<typename Output>(std::type_identity<Output>) {
+      ArgumentsOf<T, Output> const args{.alpha = {},
+                                        .beta = {},
+                                        .a = packed<T>(m, k, a, begin).as_const(),
+                                        .b = packed<T>(k, n, b).as_const(),
+                                        .c = packed<Output>(m, n, c),
+                                        .depth = k};
+      return facts_of<T, Output>(args, device_of_packs());
     };
-    ArgumentsOf<T, T> const args{.alpha = {},
-                                 .beta = {},
-                                 .a = matrices(m, k, a, begin).as_const(),
-                                 .b = matrices(k, n, b).as_const(),
-                                 .c = matrices(m, n, c),
-                                 .depth = k};
-    return facts_of<T, T>(args, device_of_packs());
+    return widened ? facts(std::type_identity<Compute<T>>()) : facts(std::type_identity<T>());
   });
 }
 
@@ -610,6 +615,9 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
         if (tiny && filter.wants_routine("trmm"))
           add(n, n, columns, columns, columns, lower ? Structure::lower : Structure::upper, Written::whole);
       }
+      // A B' of updates with alpha or beta in memory
+      if (filter.wants_routine("syr2k") || filter.wants_routine("her2k"))
+        add(n, n, columns, rows, columns, Structure::general, Written::whole);
       if (filter.wants_routine("gemv")) add(1, n, columns, columns, columns, Structure::general, Written::whole);
       if (filter.wants_routine("ger") && tiny) add(n, 1, columns, rows, columns, Structure::general, Written::whole);  // y, transposed
     }
@@ -621,11 +629,13 @@ std::vector<KernelSource> gemm_kernels(KernelFilter const& filter) {
     if (!filter.wants_dtype(dtype)) continue;
     for (int n = 1; n <= 128; ++n) {
       if (!filter.wants_size(n)) continue;
-      GemmFacts const facts = facts_of_packed(dtype, n, n, n, columns, columns, columns);
-      add_kernels(kernels, facts, filter.candidates, [&](auto const& plan) { return choose_of_halves(facts, plan); });
+      for (bool const widened : {false, true}) {
+        GemmFacts const facts = facts_of_packed(dtype, n, n, n, columns, columns, columns, 0, widened);
+        add_kernels(kernels, facts, filter.candidates, [&](auto const& plan) { return choose_of_halves(facts, plan); });
+      }
       if (gemm_halves_whole(n, n, n)) continue;
       // Ragged batches, with lines that begin anywhere. Real products have C by rows.
-      Lines const lines = facts.complex() ? columns : rows;
+      Lines const lines = is_complex_dtype(dtype) ? columns : rows;
       add_ragged(kernels, n, facts_of_packed(dtype, n, n, n, lines, lines, lines, element_bytes(dtype)));
     }
     // The kernels of compute capability 9.0 for large products, where plans choose them. C by columns is the transposed product.

@@ -49,7 +49,7 @@ struct Call {
   std::function<void(Queue&)> run;
 };
 
-template <typename T>
+template <Element T>
 std::vector<Call> calls(std::int64_t n, std::int64_t count) {
   auto const a = at<T>(1, n, n, count), c = at<T>(3, n, n, count), x = at<T>(4, n, 1, count), y = at<T>(5, n, 1, count);
   auto const r = at<Real<T>>(6, n, 1, count), s = at<Real<T>>(7, n, 1, count), one = at<Real<T>>(8, 1, 1, count);
@@ -108,8 +108,24 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
     out.push_back({"trtri", [=](Queue& q) { trtri<T>(q, uplo, Diag::non_unit, a, info); }});
     if (n > 32) out.push_back({"trtri", [=](Queue& q) { trtri<T>(q, uplo, Diag::unit, a, info); }});
     out.push_back({"symv", [=](Queue& q) { symv<T>(q, uplo, T(2), a, x, T(1), y); }});
+    if (n > 128) continue;  // products
+    out.push_back({"syrk", [=](Queue& q) { syrk<T>(q, uplo, scalars, a, scalars, c); }});
+    out.push_back({"herk", [=](Queue& q) { herk<T>(q, uplo, reals, a, reals, c); }});
+    out.push_back({"syr2k", [=](Queue& q) { syr2k<T>(q, uplo, scalars, a, at<T>(2, n, n, count), scalars, c); }});
+    out.push_back({"her2k", [=](Queue& q) { her2k<T>(q, uplo, scalars, a, at<T>(2, n, n, count), reals, c); }});
   }
   return out;
+}
+
+template <HalfElement T>
+std::vector<Call> calls(std::int64_t n, std::int64_t count) {
+  if (n > 128) return {};
+  auto const a = at<T>(1, n, n, count), b = at<T>(2, n, n, count), c = at<T>(3, n, n, count);
+  auto const sums = at<Compute<T>>(4, n, n, count);
+  auto const scalars = reinterpret_cast<Compute<T>*>(std::uintptr_t{12} << 36);
+  return {{"gemm", [=](Queue& q) { gemm<T>(q, 2, a, b, 1, c); }},
+          {"gemm to single precision", [=](Queue& q) { gemm<T>(q, 2, a, b, 1, sums); }},
+          {"gemm, numbers in memory", [=](Queue& q) { gemm<T>(q, scalars, a, b, scalars, c); }}};
 }
 
 template <typename T>
@@ -135,6 +151,9 @@ TEST_F(ShippedOnFake, PacksHoldWhatRoutinesAskFor) {
   check<double>(*queue, shipped);
   check<std::complex<float>>(*queue, shipped);
   check<std::complex<double>>(*queue, shipped);
+  check<half>(*queue, shipped);
+  check<bfloat16>(*queue, shipped);
+  check<complex_half>(*queue, shipped);
 }
 
 }  // namespace
