@@ -5,6 +5,15 @@
 
 namespace myriad {
 
+/// x y + z for a real x: infinite parts of y do not become NaN.
+template <typename T>
+SIMT_INLINE T real_multiply_add(simt::Real<T> x, T y, T z) {
+  if constexpr (simt::is_complex<T>)
+    return {simt::multiply_add(x, y.re, z.re), simt::multiply_add(x, y.im, z.im)};
+  else
+    return simt::multiply_add(x, y, z);
+}
+
 /// Launch: any number of blocks of scale_add_threads threads.
 template <typename T, typename Output>
 SIMT_KERNEL void SIMT_BOUNDS(scale_add_threads, 2) scale_add(ScaleAddArguments<T, Output> const args) {
@@ -68,7 +77,10 @@ SIMT_KERNEL void SIMT_BOUNDS(scale_add_threads, 2) scale_add(ScaleAddArguments<T
       if (reads_c) {
         T before = conjugate_if(args.c.conjugated, widened(former[e]));
         if (diagonal) before = from_real<T>(real_part(before));
-        value = at.has_terms ? multiply_add(beta, before, value) : beta * before;
+        if (hermitian)
+          value = real_multiply_add(real_part(beta), before, value);
+        else
+          value = at.has_terms ? multiply_add(beta, before, value) : beta * before;
       }
       if (diagonal) value = from_real<T>(real_part(value));
       store_global(args.c.at(at.b, at.i, at.j), rounded<Output>(conjugate_if(args.c.conjugated, value)));

@@ -62,7 +62,7 @@ void scale_add(Queue& queue, Kernel const& kernel, ScaleAddTask<S, Output> const
 template <typename S, typename Output>
 Batch<S> product_like(Batch<Output> const& c, S* memory);
 
-/// Bytes of products at a time: so few that they stay in the L2 cache between product and sum. Not tuned.
+/// Bytes of products at a time: so few that they may stay in the L2 cache between product and sum. Not tuned.
 inline constexpr std::int64_t scale_add_bytes = std::int64_t{32} << 20;
 
 /// C = alpha P + beta C, where `multiply(first, count, p)` enqueues the computation of P for `count` matrices from number `first` on.

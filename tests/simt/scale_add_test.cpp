@@ -6,7 +6,9 @@
 
 #include <cmath>
 #include <complex>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #include "core/local_matrix.hpp"
 #include "runtime/views.hpp"
@@ -130,10 +132,72 @@ TYPED_TEST(ScaleAdd, Triangles) {
           {.m = 33, .n = 33, .layout = layout, .written = Written::lower_hermitian, .of_two = of_two, .conjugated = is_complex<TypeParam>});
     }
 }
+/// Sums are exact in single precision but not in 16 bits, so each result has the bits of one rounding.
+template <typename T, typename Output>
+void expect_one_rounding() {
+  using D = gpu::DeviceElement<T>;
+  Stored<T> p(13, 29, 3, Layout::packed_columns);
+  Stored<Output> c(13, 29, 3, Layout::packed_columns);
+  T const alpha = number<T>(3, -1), beta = number<T>(5, 2);
+  for (std::size_t e = 0; e < p.memory.size(); ++e) {
+    auto const x = static_cast<double>(e);
+    p.memory[e] = number<T>(1 + x * 0x1p-12, 2 - x * 0x1p-12);
+    c.memory[e] = Output(number<T>((double(e % 17) - 8) / 4, double(e % 5) - 2));
+  }
+  std::vector<Output> expected(c.memory.begin(), c.memory.end());
+  for (std::int64_t q = 0; q < c.view.count; ++q)
+    for (std::int64_t j = 0; j < c.view.cols; ++j)
+      for (std::int64_t i = 0; i < c.view.rows; ++i)
+        expected[static_cast<std::size_t>(c.view.at(q, i, j) - c.memory.data())] =
+            Output(T(alpha * *p.view.at(q, i, j) + beta * T(*c.view.at(q, i, j))));
+  ScaleAddArguments<D, gpu::DeviceElement<Output>> const args{
+      .alpha = {.value = {}, .at = reinterpret_cast<D const*>(&alpha), .real_at = nullptr},
+      .beta = {.value = {}, .at = reinterpret_cast<D const*>(&beta), .real_at = nullptr},
+      .p = gpu::matrices_of(Batch<T const>(p.view)),
+      .c = gpu::matrices_of(c.view),
+      .written = Written::whole,
+      .of_two = false,
+      .interleaved = false,
+      .terms = 1,
+      .term_sizes = nullptr,
+      .term_offset = 0};
+  simt::run(2, scale_add_threads, 0, scale_add<D, gpu::DeviceElement<Output>>, args);
+  ASSERT_EQ(c.memory.size(), expected.size());
+  EXPECT_EQ(std::memcmp(c.memory.data(), expected.data(), expected.size() * sizeof(Output)), 0);
+}
+
 TEST(ScaleAddHalves, AreRoundedOnce) {
+  expect_one_rounding<float, half>();
+  expect_one_rounding<float, bfloat16>();
+  expect_one_rounding<std::complex<float>, complex_half>();
   check<float, half>({.m = 13, .n = 29, .layout = Layout::packed_columns});
   check<float, bfloat16>({.m = 13, .n = 29, .layout = Layout::packed_rows});
   check<std::complex<float>, complex_half>({.m = 13, .n = 29, .layout = Layout::interleaved, .conjugated = true});
+}
+/// beta is real, so an infinite part of C leaves the other part finite, as with numbers.
+TEST(ScaleAddHermitian, MultipliesPartsByRealBeta) {
+  using T = std::complex<double>;
+  using D = gpu::DeviceElement<T>;
+  double const infinity = std::numeric_limits<double>::infinity(), beta = 2;
+  std::vector<T> of_p(4, T(1, 1)), of_c{T(3, 7), T(5, infinity), T(0, 0), T(infinity, 0)};
+  Batch<T> const p = batch(of_p.data(), 2, 2, {.count = 1}), c = batch(of_c.data(), 2, 2, {.count = 1});
+  for (simt::Index const terms : {1, 0}) {
+    ScaleAddArguments<D, D> const args{.alpha = {.value = D{1, 0}, .at = nullptr, .real_at = nullptr},
+                                       .beta = {.value = {}, .at = nullptr, .real_at = &beta},
+                                       .p = gpu::matrices_of(Batch<T const>(p)),
+                                       .c = gpu::matrices_of(c),
+                                       .written = Written::lower_hermitian,
+                                       .of_two = false,
+                                       .interleaved = false,
+                                       .terms = terms,
+                                       .term_sizes = nullptr,
+                                       .term_offset = 0};
+    simt::run(1, scale_add_threads, 0, scale_add<D, D>, args);
+    EXPECT_EQ(of_c[0], terms > 0 ? T(7, 0) : T(14, 0));
+    EXPECT_EQ(of_c[1], terms > 0 ? T(11, infinity) : T(22, infinity));
+    EXPECT_EQ(of_c[2], T(0, 0));
+    EXPECT_EQ(of_c[3], T(infinity, 0));
+  }
 }
 /// P is C: a triangular solve with alpha in memory.
 TEST(ScaleAddInPlace, MultipliesByAlpha) {
