@@ -12,8 +12,8 @@ namespace myriad {
 /// y = alpha A x + beta y for every matrix of the batch.
 ///
 /// A is m-by-n as it is viewed (`transposed(a)` for A^T x, `conjugate_transposed(a)` for A^H x), x n-by-1, y m-by-1. batch_stride 0 of A or
-/// x shares one for the whole batch. beta = 0 never reads y (NaN in it is ignored); alpha = 0 or n = 0 never reads A and x, and gives beta
-/// y. y must overlap neither A nor x.
+/// x shares one for the whole batch. beta = 0 never reads y (NaN in it is ignored); the number alpha = 0 or n = 0 never reads A and x;
+/// any alpha = 0 gives beta y. y must overlap neither A nor x.
 /// Errors: BadArgument, positions of BLAS gemv (m 2, n 3, alpha 4, a 5, lda 6, x 7, incx 8, beta 9, y 10, incy 11).
 /// Cost: 2 mn flops (complex: 8); reads mn + n + m (beta = 0: mn + n), writes m elements per matrix. Source: BLAS gemv.
 template <Element T>
@@ -22,7 +22,7 @@ MYRIAD_API void gemv(Queue& queue, Scalar<T> alpha, In<T> a, In<T> x, Scalar<T> 
 /// A = alpha x y^T + A for every matrix of the batch, in place.
 ///
 /// x is m-by-1, y n-by-1, A m-by-n. For complex types this is geru, and with `conjugated(y)` gerc: alpha x y^H + A. batch_stride 0 of x or
-/// y shares one for the whole batch. alpha = 0 reads nothing and does not change A. A must overlap neither x nor y.
+/// y shares one for the whole batch. alpha = 0 does not change A; as a number it reads nothing. A must overlap neither x nor y.
 /// Errors: BadArgument, positions of BLAS ger (m 1, n 2, alpha 3, x 4, incx 5, y 6, incy 7, a 8, lda 9).
 /// Cost: 2 mn flops (complex: 8); reads mn + m + n, writes mn elements per matrix. Source: BLAS ger, geru, gerc.
 template <Element T>
@@ -51,7 +51,7 @@ MYRIAD_API void trsv(Queue& queue, Uplo uplo, Diag diag, In<T> a, Batch<T> x);
 ///
 /// A is n-by-n; `uplo` is the triangle of A as viewed that is read, with the diagonal; the other one may hold NaN. A complex A is
 /// symmetric, not Hermitian (see `hemv`). x and y are n-by-1. batch_stride 0 of A or x shares one for the whole batch. beta = 0 never reads
-/// y (NaN in it is ignored); alpha = 0 never reads A and x, and gives beta y. y must overlap neither A nor x.
+/// y (NaN in it is ignored); the number alpha = 0 never reads A and x; any alpha = 0 gives beta y. y must overlap neither A nor x.
 ///
 /// On a GPU sums have a fixed order: the bits of y depend only on n, uplo, the element type and, for n > 32, on whether A is column-major
 /// or row-major. For n > 128, columns (or rows) aligned to 16 bytes are read 16 bytes at a time.

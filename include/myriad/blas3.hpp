@@ -20,7 +20,7 @@ namespace myriad {
 /// C = alpha A B + beta C (side left) or C = alpha B A + beta C (right) with a symmetric A.
 ///
 /// B and C are m-by-n; A is m-by-m (left) or n-by-n (right). A complex A is symmetric, not Hermitian (see `hemm`). beta = 0 never reads C
-/// (NaN in it is ignored); alpha = 0 never reads A and B. C must overlap neither A nor B.
+/// (NaN in it is ignored); the number alpha = 0 never reads A and B. C must overlap neither A nor B.
 /// Errors: BadArgument, positions of BLAS symm (side 1, uplo 2, m 3, n 4, alpha 5, a 6, lda 7, b 8, ldb 9, beta 10, c 11, ldc 12).
 /// Cost: 2 m^2 n (left) or 2 m n^2 (right) flops; complex: four times. On the CPU A is first expanded to a full matrix for gemm: each
 /// thread has a copy of one, or of as many small ones as fit in 32 KiB. Source: BLAS symm.
@@ -36,7 +36,8 @@ MYRIAD_API void hemm(Queue& queue, Side side, Uplo uplo, Scalar<T> alpha, In<T> 
 /// C = alpha A A^T + beta C, a symmetric C.
 ///
 /// A is n-by-k as viewed (`transposed(a)` for A^T A), C n-by-n. A complex C is symmetric, not Hermitian (see `herk`). beta = 0 never reads
-/// C (NaN in it is ignored); alpha = 0 or k = 0 never reads A, and with beta = 1 does not change C. C must not overlap A.
+/// C (NaN in it is ignored); the number alpha = 0 or k = 0 never reads A. alpha = 0 or k = 0 with
+/// beta = 1 does not change C. C must not overlap A.
 /// Errors: BadArgument, positions of BLAS syrk (uplo 1, n 3, k 4, alpha 5, a 6, lda 7, beta 8, c 9, ldc 10).
 /// Cost: n(n + 1) k flops (complex: four times); blocks of 32 (GPU: tiles) on the diagonal are computed in full and one triangle is
 /// discarded. Reads nk + n(n + 1)/2 (beta = 0: nk), writes n(n + 1)/2 elements per matrix. Source: BLAS syrk.
@@ -67,9 +68,9 @@ MYRIAD_API void her2k(Queue& queue, Uplo uplo, Scalar<T> alpha, In<T> a, In<T> b
 /// B = alpha A B (side left) or B = alpha B A (right) with a triangular A, in place.
 ///
 /// B is m-by-n; A is m-by-m (left) or n-by-n (right). `uplo` is the triangle of A as viewed, as for trsm; the diagonal with Diag::unit is
-/// not used. alpha = 0 sets B to zero without reading A. B must not overlap A. On the CPU this is one BLAS call per matrix. The other
-/// triangle may be multiplied as zeros: NaN or infinity in B then spreads to other rows (right: columns) of that B. On a GPU large matrices
-/// take two launches per block of 32 rows, which suits batches rather than one large matrix.
+/// not used. alpha = 0 sets B to zero, as a number without reading A. B must not overlap A. On the CPU this is one BLAS call per matrix.
+/// The other triangle may be multiplied as zeros: NaN or infinity in B then spreads to other rows (right: columns) of that B. On a GPU
+/// large matrices take two launches per block of 32 rows, which suits batches rather than one large matrix.
 /// Errors: BadArgument, positions of BLAS trmm (side 1, uplo 2, diag 4, m 5, n 6, alpha 7, a 8, lda 9, b 10, ldb 11).
 /// Cost: m^2 n (left) or m n^2 (right) flops; complex: four times. Source: BLAS trmm.
 template <Element T>

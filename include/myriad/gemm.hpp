@@ -13,7 +13,8 @@ namespace myriad {
 /// C = alpha A B + beta C for every matrix of the batch.
 ///
 /// A is m-by-k, B k-by-n, C m-by-n; op(A) is a view (`transposed`, `conjugated`). batch_stride 0 of A or B shares one matrix for the whole
-/// batch. beta = 0 never reads C (NaN in it is ignored); alpha = 0 or k = 0 never reads A and B. C must overlap neither A nor B.
+/// batch. beta = 0 never reads C (NaN in it is ignored); the number alpha = 0 or k = 0 never reads A and B. C must overlap
+/// neither A nor B.
 /// Errors: BadArgument, positions of BLAS gemm (m 3, n 4, k 5, alpha 6, a 7, lda 8, b 9, ldb 10, beta 11, c 12, ldc 13).
 /// Cost: 2 m n k flops (complex: 8); reads mk + kn + mn, writes mn elements per matrix. Source: BLAS gemm.
 template <Element T>
