@@ -1,5 +1,5 @@
 #pragma once
-/// C = alpha P + beta C with alpha and beta in memory, for all layouts.
+/// C = alpha P + beta C with alpha and beta in memory, for all layouts, triangles and ragged batches.
 
 #include "scale_add/scale_add_config.cuh"
 
@@ -31,11 +31,10 @@ SIMT_KERNEL void SIMT_BOUNDS(scale_add_threads, 2) scale_add(ScaleAddArguments<T
   Index const sizes[3]{args.interleaved ? args.c.count : args.c.rows, args.interleaved ? args.c.rows : args.c.cols,
                        args.interleaved ? args.c.cols : args.c.count};
   Index const all = sizes[0] * sizes[1] * sizes[2];
+  ShortDivision const by_line(sizes[0]), by_group(sizes[1]);
   SIMT_LOOP
   for (Index first = block_index() * scale_add_of_block; first < all; first += block_count() * scale_add_of_block) {
-    // Divisions of 64 bits once per block; the rest fits 32 bits
-    Index const lines = first / sizes[0], from = lines / sizes[1];
-    unsigned const x0 = static_cast<unsigned>(first - lines * sizes[0]), x1 = static_cast<unsigned>(lines - from * sizes[1]);
+    Index const lines = first / sizes[0], groups = lines / sizes[1];
     struct Element {
       Index b;
       int i, j;
@@ -46,14 +45,13 @@ SIMT_KERNEL void SIMT_BOUNDS(scale_add_threads, 2) scale_add(ScaleAddArguments<T
     Output former[held];
     SIMT_UNROLL
     for (int e = 0; e < held; ++e) {
-      unsigned const along = x0 + static_cast<unsigned>(e * scale_add_threads + thread_index());
-      unsigned const line = x1 + along / static_cast<unsigned>(sizes[0]);
-      unsigned const place[2]{along % static_cast<unsigned>(sizes[0]), line % static_cast<unsigned>(sizes[1])};
-      Index const last = from + line / static_cast<unsigned>(sizes[1]);
+      Index x = first - lines * sizes[0] + e * scale_add_threads + thread_index();
+      Index line = lines - groups * sizes[1] + by_line.divide(x);
+      Index const last = groups + by_group.divide(line);
       Element& at = elements[e];
-      at.b = args.interleaved ? place[0] : last;
-      at.i = static_cast<int>(args.interleaved ? place[1] : place[0]);
-      at.j = static_cast<int>(args.interleaved ? last : place[1]);
+      at.b = args.interleaved ? x : last;
+      at.i = static_cast<int>(args.interleaved ? line : x);
+      at.j = static_cast<int>(args.interleaved ? last : line);
       at.is =
           last < sizes[2] && at.i < args.c.rows_of(at.b) && at.j < args.c.cols_of(at.b) && (args.written == Written::whole || at.i >= at.j);
       at.has_terms = at.is && reads_p && args.has_terms(at.b);

@@ -1,15 +1,15 @@
 #include "scale_add/scale_add_gpu.hpp"
 
-#include <string_view>
 #include <utility>
 
 #include "core/dtype.hpp"
 #include "runtime/kernel_name.hpp"
+#include "scale_add/lines.hpp"
 
 namespace myriad::gpu {
 namespace {
 
-constexpr KernelName kernel_name_of_sum{"scale_add/scale_add"};
+constexpr KernelName name_of_sum{"scale_add/scale_add"}, name_of_lines{"scale_add/scale_add_lines"};
 
 /// Whether elements of a row are closer together than those of a column.
 template <typename T>
@@ -24,8 +24,13 @@ bool is_interleaved(Batch<T> const& x) {
   return !x.pointers && !x.row_strides && !x.col_strides && x.batch_stride == 1 && x.count > 1 && x.row_stride != 1 && x.col_stride != 1;
 }
 
-/// Largest number of matrices of a launch: the kernel divides by it with 32 bits.
-constexpr std::int64_t most_matrices = std::int64_t{1} << 30;
+/// Whether all elements of all matrices are computed and at equal distances, as scale_add_lines needs it.
+template <typename S, typename Output>
+bool is_of_lines(ScaleAddTask<S, Output> const& task) {
+  Batch<Output> const& c = task.c;
+  return task.written == Written::whole && !task.of_two && !c.pointers && !c.ragged() && !c.row_strides && !c.col_strides &&
+         !task.terms.ragged();
+}
 
 }  // namespace
 
@@ -51,36 +56,43 @@ Batch<S> product_like(Batch<Output> const& c, S* memory) {
 }
 
 template <typename S, typename Output>
-Kernel const& scale_add_kernel(Queue& queue) {
-  return kernel_of(queue, kernel_name_of_sum, dtype_of<S>, dtype_of<Output>);
+Kernel const& scale_add_kernel(Queue& queue, ScaleAddTask<S, Output> const& task) {
+  return kernel_of(queue, is_of_lines(task) ? name_of_lines : name_of_sum, dtype_of<S>, dtype_of<Output>);
 }
 
 template <typename S, typename Output>
 void scale_add(Queue& queue, Kernel const& kernel, ScaleAddTask<S, Output> const& task, Batch<S> const& product) {
+  auto const run = [&](std::int64_t work, auto const& args) {
+    launch(queue, kernel, {.blocks = (work + scale_add_of_block - 1) / scale_add_of_block, .threads = scale_add_threads}, args);
+  };
   Batch<Output> c = task.c;
   Batch<S> p = product;
+  if (is_of_lines(task)) {
+    auto args = lines_of(matrices_of(Batch<S const>(p)), matrices_of(c));
+    args.alpha = task.alpha;
+    args.beta = task.beta;
+    args.has_terms = task.terms.cols > 0;
+    std::int64_t const width = args.wide ? scale_add_width<DeviceElement<S>> : 1;
+    run((args.sizes[0] + width - 1) / width * args.sizes[1] * args.sizes[2], args);
+    return;
+  }
   // A triangle becomes the lower one; a whole matrix gets columns whose elements are close together.
   if (task.written == Written::whole ? is_by_rows(c) : task.uplo == Uplo::upper) {
     c = transposed(c);
     p = transposed(p);
   }
-  for (std::int64_t first = 0; first < c.count; first += most_matrices) {
-    std::int64_t const count = std::min(most_matrices, c.count - first);
-    Batch<char const> const terms = matrices(task.terms, first, count);
-    ScaleAddArguments<DeviceElement<S>, DeviceElement<Output>> const args{
-        .alpha = task.alpha,
-        .beta = task.beta,
-        .p = matrices_of(Batch<S const>(matrices(p, first, count))),
-        .c = matrices_of(matrices(c, first, count)),
-        .written = task.written,
-        .of_two = task.of_two,
-        .interleaved = is_interleaved(c),
-        .terms = terms.cols,
-        .term_sizes = reinterpret_cast<simt::Index const*>(terms.col_sizes),
-        .term_offset = terms.col_offset};
-    std::int64_t const elements = c.rows * c.cols * count;
-    launch(queue, kernel, {.blocks = (elements + scale_add_of_block - 1) / scale_add_of_block, .threads = scale_add_threads}, args);
-  }
+  ScaleAddArguments<DeviceElement<S>, DeviceElement<Output>> const args{
+      .alpha = task.alpha,
+      .beta = task.beta,
+      .p = matrices_of(Batch<S const>(p)),
+      .c = matrices_of(c),
+      .written = task.written,
+      .of_two = task.of_two,
+      .interleaved = is_interleaved(c),
+      .terms = task.terms.cols,
+      .term_sizes = reinterpret_cast<simt::Index const*>(task.terms.col_sizes),
+      .term_offset = task.terms.col_offset};
+  run(c.rows * c.cols * c.count, args);
 }
 
 std::vector<KernelSource> scale_add_kernels(KernelFilter const& filter) {
@@ -95,13 +107,13 @@ std::vector<KernelSource> scale_add_kernels(KernelFilter const& filter) {
                                          {Dtype::bf16, Dtype::f32},
                                          {Dtype::c16, Dtype::c32}})
     if (filter.wants_dtype(output) && (!is_half(output) || filter.wants_routine("gemm")))
-      kernels.push_back(source_of(kernel_name_of_sum, computed, output));
+      for (KernelName const& name : {name_of_sum, name_of_lines}) kernels.push_back(source_of(name, computed, output));
   return kernels;
 }
 
-#define MYRIAD_INSTANTIATE_SUM(S, Output)                          \
-  template Batch<S> product_like(Batch<Output> const&, S* memory); \
-  template Kernel const& scale_add_kernel<S, Output>(Queue&);      \
+#define MYRIAD_INSTANTIATE_SUM(S, Output)                                          \
+  template Batch<S> product_like(Batch<Output> const&, S* memory);                 \
+  template Kernel const& scale_add_kernel(Queue&, ScaleAddTask<S, Output> const&); \
   template void scale_add(Queue&, Kernel const&, ScaleAddTask<S, Output> const&, Batch<S> const&);
 #define MYRIAD_INSTANTIATE(T) MYRIAD_INSTANTIATE_SUM(T, T)
 MYRIAD_FOR_EACH_ELEMENT(MYRIAD_INSTANTIATE)

@@ -1,5 +1,5 @@
 #pragma once
-/// Products and solves on a GPU with alpha and beta in memory: by a product with alpha = 1 and beta = 0, and the kernel scale_add.
+/// Products and solves on a GPU with alpha and beta in memory: by a product with alpha = 1 and beta = 0, and a kernel that adds.
 
 #include <algorithm>
 #include <bit>
@@ -51,10 +51,11 @@ bool reads_scalars(Queue const& queue, ScalarArgument<Alpha> const& alpha, Scala
   return on_gpu(queue) && (alpha.in_memory() || beta.in_memory());
 }
 
+/// The kernel of the task, whatever part of its matrices is computed.
 template <typename S, typename Output>
-Kernel const& scale_add_kernel(Queue& queue);
+Kernel const& scale_add_kernel(Queue& queue, ScaleAddTask<S, Output> const& task);
 
-/// Enqueues the kernel. P is as product_like() returns it, or C.
+/// Enqueues it. P is as product_like() returns it, or C.
 template <typename S, typename Output>
 void scale_add(Queue& queue, Kernel const& kernel, ScaleAddTask<S, Output> const& task, Batch<S> const& p);
 
@@ -70,7 +71,7 @@ template <typename S, typename Output, typename Multiply>
 void add_product(Queue& queue, ScaleAddTask<S, Output> const& task, Multiply const& multiply) {
   std::int64_t const bytes = task.c.rows * task.c.cols * static_cast<std::int64_t>(sizeof(S));
   std::int64_t const at_a_time = std::min(std::max<std::int64_t>(scale_add_bytes / bytes, 1), task.c.count);
-  Kernel const& kernel = scale_add_kernel<S, Output>(queue);
+  Kernel const& kernel = scale_add_kernel(queue, task);
   auto const calls = [&] {
     Workspace const workspace(queue, bytes * at_a_time);
     // While the queue is prepared there is no memory; nothing is read at this address, which is aligned like memory.
@@ -92,9 +93,10 @@ void add_product(Queue& queue, ScaleAddTask<S, Output> const& task, Multiply con
 /// B = alpha B, in place, after `solve()`, which enqueues the computation of B.
 template <typename S, typename Solve>
 void scale_after(Queue& queue, ScalarArgument<S> const& alpha, Batch<S> const& b, Solve const& solve) {
-  Kernel const& kernel = scale_add_kernel<S, S>(queue);  // before B is changed
+  ScaleAddTask<S> const task{.alpha = factor_of<S>(alpha), .beta = factor_of<S>(ScalarArgument<S>(S(0))), .c = b};
+  Kernel const& kernel = scale_add_kernel(queue, task);  // before B is changed
   solve();
-  scale_add<S, S>(queue, kernel, {.alpha = factor_of<S>(alpha), .beta = factor_of<S>(ScalarArgument<S>(S(0))), .c = b}, b);
+  scale_add(queue, kernel, task, b);
 }
 
 /// The kernels of this room that a pack holds.

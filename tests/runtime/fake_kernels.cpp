@@ -10,7 +10,7 @@
 #include "lu/lu_tiny.cuh"
 #include "lu/lu_tiny_plan.hpp"
 #include "runtime/kernel_name.hpp"
-#include "scale_add/scale_add.cuh"
+#include "scale_add/scale_add_lines.cuh"
 
 extern "C" void fake_cuda_add_kernel(char const* name, myriad::test::FakeKernel kernel);
 
@@ -61,7 +61,7 @@ void add(gpu::KernelName const& name, Argument const& argument_of_template) {
   add<cholesky_tiny<double, potrf(Layout::packed_rows)>>(cholesky_tiny_name, potrf(Layout::packed_rows));
   add<cholesky_tiny<double, potrf(Layout::ragged_columns)>>(cholesky_tiny_name, potrf(Layout::ragged_columns));
   add<gemm_tiles<double, gemm>>(gpu::KernelName("gemm/tiles/gemm_tiles"), gemm);
-  add<scale_add<double, double>>(gpu::KernelName("scale_add/scale_add"), Dtype::f64);
+  add<scale_add_lines<double, double>>(gpu::KernelName("scale_add/scale_add_lines"), Dtype::f64);
   return true;
 }();
 

@@ -199,10 +199,10 @@ TEST_F(Products, OfManySmallGroupsAreOfOneBatch) {
 TEST_F(Products, WithScalarsInMemoryAreAddedAfterwards) {
   auto const* const alpha = reinterpret_cast<double const*>(0x400000000000);
   auto const* const beta = alpha + 1;
-  std::vector<ScaleAddArguments<double, double>> sums;
+  std::vector<ScaleAddLinesArguments<double, double>> sums;
   fake->at_launch = [&](FakeLaunch const& launch) {
-    if (std::string_view(launch.kernel).find("scale_add") != std::string_view::npos)
-      sums.push_back(*static_cast<ScaleAddArguments<double, double> const*>(launch.arguments));
+    if (std::string_view(launch.kernel).find("scale_add_lines") != std::string_view::npos)
+      sums.push_back(*static_cast<ScaleAddLinesArguments<double, double> const*>(launch.arguments));
   };
   std::int64_t const n = 64, at_a_time = gpu::scale_add_bytes / (n * n * 8), count = 2 * at_a_time + 1;
   auto const a = matrices<double>(n, count, 0x100000000000), b = matrices<double>(n, count, 0x200000000000),
@@ -217,8 +217,10 @@ TEST_F(Products, WithScalarsInMemoryAreAddedAfterwards) {
     EXPECT_EQ(sum.alpha.at, alpha);
     EXPECT_EQ(sum.beta.at, beta);
   }
-  EXPECT_EQ(sums[1].c.data, c.data + at_a_time * n * n);
-  EXPECT_EQ(sums[2].c.count, 1);
+  EXPECT_EQ(sums[1].c, c.data + at_a_time * n * n);
+  EXPECT_EQ(sums[1].sizes[0], at_a_time * n * n);
+  EXPECT_EQ(sums[2].sizes[0], n * n);
+  EXPECT_TRUE(sums[1].wide);
   // One of them in memory; a group with both among others; real numbers
   sums.clear();
   EXPECT_EQ(launches([&] { gemv<double>(*queue, 3, a, columns(b, 0, 1), beta, columns(c, 0, 1)); }), 2);
@@ -231,14 +233,14 @@ TEST_F(Products, WithScalarsInMemoryAreAddedAfterwards) {
                            matrices<double>(20, 9, 0x200000000000));
             }),
             2);
-  EXPECT_EQ(sums.back().p.data, sums.back().c.data);
-  EXPECT_TRUE(sums.back().has_terms(0));
+  EXPECT_EQ(sums.back().p, sums.back().c);
+  EXPECT_TRUE(sums.back().has_terms);
   symv<double>(*queue, Uplo::lower, alpha, a, columns(b, 0, 1), 0, columns(c, 0, 1));
-  EXPECT_TRUE(sums.back().has_terms(0));
+  EXPECT_TRUE(sums.back().has_terms);
   symm<double>(*queue, Side::left, Uplo::lower, alpha, a, b, 0, c);
-  EXPECT_TRUE(sums.back().has_terms(0));
+  EXPECT_TRUE(sums.back().has_terms);
   gemm<double>(*queue, alpha, columns(a, 0, 0), rows(b, 0, 0), beta, c);
-  EXPECT_FALSE(sums.back().has_terms(0));
+  EXPECT_FALSE(sums.back().has_terms);
   fake->at_launch = nullptr;
 }
 TEST_F(Products, RefuseScalarsInMemoryThatAreNotAligned) {

@@ -12,6 +12,8 @@
 
 #include "core/local_matrix.hpp"
 #include "runtime/views.hpp"
+#include "scale_add/lines.hpp"
+#include "scale_add/scale_add_lines.cuh"
 #include "simt_host/host.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
@@ -98,13 +100,25 @@ void check(Sum const& sum) {
         .terms = 1,
         .term_sizes = sum.ragged ? reinterpret_cast<simt::Index const*>(terms.data()) : nullptr,
         .term_offset = 0};
-    simt::run(2, scale_add_threads, 0, scale_add<D, gpu::DeviceElement<Output>>, args);
     double const bound = sizeof(Real<Output>) == 2 ? 0.01 : 8 * double(std::numeric_limits<Real<T>>::epsilon());
-    for (std::size_t e = 0; e < c.memory.size(); ++e) {
-      T const found = T(Compute<Output>(c.memory[e])), wanted = T(Compute<Output>(expected.memory[e]));
-      if (std::isnan(std::abs(found)) && std::isnan(std::abs(wanted))) continue;
-      ASSERT_LE(std::abs(found - wanted), bound * (1 + std::abs(wanted))) << "element " << e;
-    }
+    auto const expect_right = [&] {
+      for (std::size_t e = 0; e < c.memory.size(); ++e) {
+        T const found = T(Compute<Output>(c.memory[e])), wanted = T(Compute<Output>(expected.memory[e]));
+        if (std::isnan(std::abs(found)) && std::isnan(std::abs(wanted))) continue;
+        ASSERT_LE(std::abs(found - wanted), bound * (1 + std::abs(wanted))) << "element " << e;
+      }
+    };
+    auto const former = c.memory;
+    simt::run(2, scale_add_threads, 0, scale_add<D, gpu::DeviceElement<Output>>, args);
+    expect_right();
+    if (sum.written != Written::whole || sum.of_two || sum.ragged) continue;
+    std::copy(former.begin(), former.end(), c.memory.begin());
+    auto lines = gpu::lines_of(args.p, args.c);
+    lines.alpha = args.alpha;
+    lines.beta = args.beta;
+    lines.has_terms = true;
+    simt::run(2, scale_add_threads, 0, scale_add_lines<D, gpu::DeviceElement<Output>>, lines);
+    expect_right();
   }
 }
 
@@ -204,18 +218,52 @@ TEST(ScaleAddInPlace, MultipliesByAlpha) {
   for (double const alpha : {2.0, 1.0, 0.0}) {
     std::vector<double> memory(6 * 5 * 3, alpha == 0 ? nan<double> : 3);
     Batch<double> const c = batch(memory.data(), 6, 5, {.count = 3});
-    ScaleAddArguments<double, double> const args{.alpha = {.value = 7, .at = &alpha, .real_at = nullptr},
-                                                 .beta = {.value = 0, .at = nullptr, .real_at = nullptr},
-                                                 .p = gpu::matrices_of(Batch<double const>(c)),
-                                                 .c = gpu::matrices_of(c),
-                                                 .written = Written::whole,
-                                                 .of_two = false,
-                                                 .interleaved = false,
-                                                 .terms = 1,
-                                                 .term_sizes = nullptr,
-                                                 .term_offset = 0};
-    simt::run(1, scale_add_threads, 0, scale_add<double, double>, args);
+    auto args = gpu::lines_of(gpu::matrices_of(Batch<double const>(c)), gpu::matrices_of(c));
+    args.alpha = {.value = 7, .at = &alpha, .real_at = nullptr};
+    args.has_terms = true;
+    simt::run(1, scale_add_threads, 0, scale_add_lines<double, double>, args);
     for (double const x : memory) ASSERT_EQ(x, 3 * alpha);
+  }
+}
+/// Lines go over all dimensions without gaps.
+TEST(ScaleAddLines, AreAsLongAsMemoryAllows) {
+  std::vector<float> of_p(2000), of_c(4000);
+  auto const lines = [&](Batch<float> const& p, Batch<float> const& c) {
+    return gpu::lines_of(gpu::matrices_of(Batch<float const>(p)), gpu::matrices_of(c));
+  };
+  auto const expect = [](auto const& args, std::array<simt::Index, 3> const& sizes, bool wide) {
+    EXPECT_EQ((std::array{args.sizes[0], args.sizes[1], args.sizes[2]}), sizes);
+    EXPECT_EQ(args.wide, wide);
+  };
+  Batch<float> const p = batch(of_p.data(), 8, 6, {.count = 5}), c = batch(of_c.data(), 8, 6, {.count = 5});
+  expect(lines(p, c), {240, 1, 1}, true);
+  expect(lines(transposed(p), transposed(c)), {240, 1, 1}, true);
+  expect(lines(p, batch(of_c.data() + 1, 8, 6, {.count = 5})), {240, 1, 1}, false);
+  expect(lines(p, batch(of_c.data(), 8, 6, {.ld = 12, .count = 5})), {8, 30, 1}, true);
+  expect(lines(p, batch(of_c.data(), 8, 6, {.ld = 9, .count = 5})), {8, 30, 1}, false);
+  expect(lines(batch(of_p.data(), 7, 6, {.count = 5}), batch(of_c.data(), 7, 6, {.ld = 8, .count = 5})), {7, 30, 1}, false);
+  expect(lines(p, batch(of_c.data(), 8, 6, {.ld = 12, .stride = 100, .count = 5})), {8, 6, 5}, true);
+  expect(lines(interleaved(of_p.data(), 3, 2, 8), matrices(interleaved(of_c.data(), 3, 2, 12), 0, 8)), {8, 6, 1}, true);
+  expect(lines(block(p, 0, 0, 1, 6), block(c, 0, 0, 1, 6)), {30, 1, 1}, false);
+}
+
+/// Several blocks, lines that end within one, and elements after the last 16 bytes.
+TEST(ScaleAddLines, OfManyElements) {
+  for (auto const& [m, ld, count] : {std::array{41, 41, 1201}, {44, 48, 301}, {3, 4, 5001}, {1500, 1504, 3}}) {
+    std::int64_t const n = m < 100 ? 2 : 3;
+    std::vector<float> of_p(static_cast<std::size_t>(m * n * count), 3.0F), of_c(static_cast<std::size_t>(ld * n * count), 1.0F);
+    Batch<float> const p = batch(of_p.data(), m, n, {.count = count}), c = batch(of_c.data(), m, n, {.ld = ld, .count = count});
+    for (std::size_t e = 0; e < of_p.size(); ++e) of_p[e] = static_cast<float>(e % 8191);
+    auto args = gpu::lines_of(gpu::matrices_of(Batch<float const>(p)), gpu::matrices_of(c));
+    args.alpha = {.value = 2, .at = nullptr, .real_at = nullptr};
+    args.beta = {.value = 5, .at = nullptr, .real_at = nullptr};
+    args.has_terms = true;
+    simt::run(3, scale_add_threads, 0, scale_add_lines<float, float>, args);
+    for (std::size_t e = 0; e < of_c.size(); ++e) {
+      std::size_t const i = e % static_cast<std::size_t>(ld), line = e / static_cast<std::size_t>(ld);
+      float const expected = i < static_cast<std::size_t>(m) ? 2 * of_p[line * static_cast<std::size_t>(m) + i] + 5 : 1;
+      ASSERT_EQ(of_c[e], expected) << m << " rows, element " << e;
+    }
   }
 }
 
