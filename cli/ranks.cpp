@@ -33,10 +33,13 @@ constexpr char problem_mark = '!';
 
 /// How another rank sees the job; nothing if it sees the same.
 std::string difference(nlohmann::json const& job, std::string const& other) {
-  auto const theirs = nlohmann::json::parse(other);
-  for (auto const& [key, value] : job.items())
-    if (theirs.at(key) != value)
-      return fmt::format("sees other files than rank 0: {} {}, on rank 0 {}", key, theirs.at(key).dump(), value.dump());
+  auto const theirs = nlohmann::json::parse(other, nullptr, false);
+  for (auto const& [key, value] : job.items()) {
+    auto const seen = theirs.is_object() ? theirs.value(key, nlohmann::json()) : nlohmann::json();
+    if (seen == value) continue;
+    return fmt::format("{}: {} {}, on rank 0 {}", key == "version" ? "is another program than rank 0" : "sees other files than rank 0", key,
+                       seen.dump(), value.dump());
+  }
   return {};
 }
 
@@ -159,19 +162,19 @@ std::string Ranks::meet(std::string const& problem, nlohmann::json const& job, s
     if (answer.text == stop) throw Stopped();
     return answer.text.substr(go_on.size());
   }
-  std::string found = problem;
-  int finder = 0;
-  for (int r = 1; r < size(); ++r) {
-    Message const message = wait();
-    if (!found.empty() && finder <= message.from) continue;
-    std::string other = message.text.starts_with(problem_mark) ? message.text.substr(1)
-                        : problem.empty()                      ? difference(job, message.text)
-                                                               : "";
-    if (other.empty()) continue;
-    found = std::move(other);
-    finder = message.from;
-  }
   try {
+    std::string found = problem;
+    int finder = 0;
+    for (int r = 1; r < size(); ++r) {
+      Message const message = wait();
+      if (!found.empty() && finder <= message.from) continue;
+      std::string other = message.text.starts_with(problem_mark) ? message.text.substr(1)
+                          : problem.empty()                      ? difference(job, message.text)
+                                                                 : "";
+      if (other.empty()) continue;
+      found = std::move(other);
+      finder = message.from;
+    }
     if (!found.empty()) throw UsageError(problem_of(finder, found));
     std::string const result = plan();
     send_to_others(std::string(go_on) + result);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -301,6 +302,23 @@ TEST_F(Ranks, RefuseOtherFolders) {
   EXPECT_EQ(outcome.status, 2);
   expect_contains(outcome.err, "myriad inverse: rank 1: sees other files than rank 0: ");
   EXPECT_EQ(folder.files(), (Names{"a.npy", "other"}));
+}
+
+TEST_F(Ranks, EndWhereOneDescribesTheJobWrongly) {
+  save("a.npy", {4, 3, 3}, 1);
+  Names const arguments{"inverse", folder.path("a.npy"), "-o", folder.path("x.npy")};
+  std::string const hash = std::to_string(std::hash<std::string>()(nlohmann::json(arguments).dump()));
+  Environment const path("LD_LIBRARY_PATH", MYRIAD_SCRIPTED_MPI_FOLDER), sent("SCRIPTED_SENT", folder.path("sent").c_str());
+  Environment const size("OMPI_COMM_WORLD_SIZE", "2"), rank("OMPI_COMM_WORLD_RANK", "0");
+  for (char const* answer : {"{", "[]", "{}"}) {
+    Environment const messages("SCRIPTED_MESSAGES", (hash + "\n" + answer).c_str());
+    Outcome const outcome = run(0, {"inverse", "/a.npy", "-o", "/x.npy"});
+    EXPECT_EQ(outcome.status, 2);
+    expect_contains(outcome.err, "myriad inverse: rank 1: sees other files than rank 0: command null, on rank 0 \"inverse\"\n");
+    EXPECT_EQ(folder.read("sent"), "+\n-\n");  // arguments are the same; stop
+    EXPECT_EQ(folder.files(), (Names{"a.npy", "sent"}));
+    std::filesystem::remove(folder.path("sent"));
+  }
 }
 
 TEST_F(Ranks, RefuseAnOutputThatIsBeingWritten) {
