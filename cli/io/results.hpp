@@ -47,6 +47,7 @@ class ResultFile {
 
   [[nodiscard]] std::string const& path() const noexcept { return file_.path(); }
   [[nodiscard]] std::string const& temporary_path() const noexcept { return file_.temporary_path(); }
+  [[nodiscard]] FileIdentity identity() const { return file_.identity(); }
 
   /// Writes matrices first to first + count - 1: one pointer per field, to matrices without gaps. The piece that is returned lives until
   /// the next call.

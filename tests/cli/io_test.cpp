@@ -1,5 +1,6 @@
 /// Reading and writing files: every format, and everything that can be wrong with a file.
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <minizip/unzip.h>
 #include <minizip/zip.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <complex>
 #include <csignal>
@@ -30,6 +32,36 @@
 #include "io/source.hpp"
 #include "io/text.hpp"
 #include "temporary_folder.hpp"
+
+namespace {
+
+int flock_errno = 0;          ///< with which flock() fails, if any
+int flock_signal = 0;         ///< raised by flock(), if any
+int signal_after_rename = 0;  ///< raised by rename(), if any
+
+template <typename F>
+F* original(char const* name) {
+  return reinterpret_cast<F*>(::dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int flock(int fd, int operation) noexcept {
+  if (flock_signal != 0) ::raise(flock_signal);
+  if (flock_errno == 0) return original<int(int, int)>("flock")(fd, operation);
+  errno = flock_errno;
+  return -1;
+}
+
+extern "C" int rename(char const* from, char const* to) noexcept {
+  int const result = original<int(char const*, char const*)>("rename")(from, to);
+  if (signal_after_rename != 0) {
+    std::ofstream(from) << "of the next run";
+    ::raise(signal_after_rename);
+  }
+  return result;
+}
 
 namespace myriad::io {
 namespace {
@@ -773,6 +805,82 @@ TEST_F(Io, OutputIsWrittenByOneRun) {
   EXPECT_EQ(folder.read("x.npy"), "");
   EXPECT_TRUE(
       contains(error_of([&] { OutputFile(path, Access::resume); }), "x.npy.part: is missing, with the matrices that an earlier run"));
+}
+
+TEST_F(Io, AnOutputThatAnEarlierRunHasLeftIsReplaced) {
+  std::string const path = folder.path("x.npy");
+  for (Access const access : {Access::alone, Access::create}) {
+    OutputFile(path, Access::create).write_at(0, "first", 5);
+    OutputFile late(path, Access::join);  // a rank that outlives rank 0
+    FileIdentity const former = late.identity();
+    OutputFile next(path, access);
+    EXPECT_FALSE(is_same(former, next.identity()));
+    next.write_at(0, "next", 4);
+    late.write_at(0, "late", 4);
+    EXPECT_TRUE(contains(error_of([&] { late.commit(); }), "x.npy: cannot be written: another run has replaced " + path + ".part"));
+    late.remove();
+    next.commit();
+    EXPECT_EQ(folder.read("x.npy"), "next");
+    EXPECT_EQ(folder.files(), std::vector<std::string>{"x.npy"});
+  }
+  EXPECT_TRUE(is_same({1, 2, 3}, {1, 2, 3}));
+  EXPECT_FALSE(is_same({1, 2, 3}, {1, 2, 4}));
+  EXPECT_FALSE(is_same({1, 2, 3}, {2, 2, 3}));
+  EXPECT_TRUE(is_same({1, 0, 0}, {1, 2, 3}));  // one host does not tell the time
+}
+
+TEST_F(Io, FileSystemsWithoutLocksGiveEachRunItsOwnName) {
+  std::string const path = folder.path("x.npy"), mine = path + "." + std::to_string(::getpid());
+  for (int const reason : {ENOSYS, EOPNOTSUPP, ENOLCK}) {
+    flock_errno = reason;
+    {
+      OutputFile first(path), second(path);
+      EXPECT_EQ(first.temporary_path(), mine + "-0.part");
+      EXPECT_EQ(second.temporary_path(), mine + "-1.part");
+      first.write_at(0, "first", 5);
+      second.write_at(0, "second", 6);
+      first.commit();
+      EXPECT_EQ(folder.read("x.npy"), "first");
+      second.commit();
+      EXPECT_EQ(folder.read("x.npy"), "second");
+    }
+    {
+      OutputFile shared(path, Access::create);
+      OutputFile const single(path);
+      EXPECT_EQ(shared.temporary_path(), path + ".part");
+      EXPECT_EQ(single.temporary_path(), mine + "-0.part");
+      OutputFile(path, Access::create).commit();
+      EXPECT_TRUE(contains(error_of([&] { shared.commit(); }), "another run has replaced"));
+    }
+    flock_errno = 0;
+    EXPECT_EQ(folder.files(), std::vector<std::string>{"x.npy"});
+  }
+}
+
+TEST_F(Io, ErrorsNameTheFileThatCannotBeWritten) {
+  std::filesystem::create_directory(folder.path("x.npy.part"));
+  for (Access const access : {Access::alone, Access::create})
+    EXPECT_TRUE(contains(error_of([&] { OutputFile(folder.path("x.npy"), access); }), "x.npy.part: cannot be written: Is a directory"));
+}
+
+TEST_F(Io, SignalsWhileAnOutputBeginsOrEndsRemoveItAlone) {
+  std::string const path = folder.path("x.npy");
+  EXPECT_EXIT(
+      {
+        install_signal_cleanup();
+        flock_signal = SIGTERM;
+        OutputFile const file(path);
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_TRUE(folder.files().empty());
+  EXPECT_EXIT(
+      {
+        install_signal_cleanup();
+        signal_after_rename = SIGTERM;
+        OutputFile(path).commit();
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EQ(folder.files(), (std::vector<std::string>{"x.npy", "x.npy.part"}));  // PATH.part is the next run's
 }
 
 TEST_F(Io, LargeArchivesAreZip64) {
