@@ -392,9 +392,8 @@ json Job::description() const {
 }
 
 /// What all ranks must see alike: `description` without the names of files, which may differ from host to host.
-json Job::view(json description) const {
+json Job::view(json description) {
   for (json& input : description["inputs"]) input.erase("files");
-  description["output"] = io::printable(std::filesystem::absolute(options_.output).string());
   return description;
 }
 
@@ -428,9 +427,21 @@ void Job::open_first(std::vector<io::Field> const& fields, io::Layout const& lay
   for (Chunk const& chunk : earlier) resumed_ += chunk.count;
   done_ = resumed_;
   open_files(fields, layout, !journal_ ? io::Access::alone : resumed_ > 0 ? io::Access::resume : io::Access::create);
+  for (std::size_t f = 0; resumed_ > 0 && f < files_.size(); ++f)
+    if (io::ResultFile const& file = files_[f]; !file.temporary_path().empty())
+      journal_->expect_unfinished(f, file.identity(), file.temporary_path());
+  if (journal_ && resumed_ == 0) journal_->begin(identities());
   for (Chunk const& chunk : earlier)
     for (std::size_t f = 0; f < files_.size(); ++f) files_[f].add(chunk.pieces.at(f));
   pending_ = missing_from(earlier, layout.count);
+}
+
+/// Identities of the unfinished result files; none where an earlier run has given one its name.
+std::vector<io::FileIdentity> Job::identities() const {
+  std::vector<io::FileIdentity> out;
+  for (io::ResultFile const& file : files_)
+    if (!file.temporary_path().empty()) out.push_back(file.identity());
+  return out;
 }
 
 void Job::open_results(std::vector<io::Field> fields, io::Layout layout) {
@@ -439,12 +450,16 @@ void Job::open_results(std::vector<io::Field> fields, io::Layout layout) {
   json const job = journal ? description() : json();
   std::string const plan = ranks_.meet({}, ranks_.several() ? view(job) : json(), [&] {
     open_first(fields, layout, job);
-    return ranges_json(pending_).dump();
+    return json{{"pending", ranges_json(pending_)}, {"unfinished", identities()}}.dump();
   });
   opened_ = true;
   if (!ranks_.first()) {
-    for (json const& range : json::parse(plan)) pending_.emplace_back(range.at(0), range.at(1));
+    json const first = json::parse(plan);
+    for (json const& range : first.at("pending")) pending_.emplace_back(range.at(0), range.at(1));
     open_files(fields, layout, pending_.empty() ? io::Access::complete : io::Access::join);
+    for (std::size_t f = 0; !pending_.empty() && f < files_.size(); ++f)
+      if (!io::is_same(files_[f].identity(), first.at("unfinished").at(f).get<io::FileIdentity>()))
+        throw UsageError(fmt::format("{}: is another file than that of rank 0", files_[f].temporary_path()));
   }
   if (kept()) report_missing_on_signal(options_.output);
 }

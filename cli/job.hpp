@@ -144,9 +144,10 @@ class Job {
 
   [[nodiscard]] bool kept() const { return journal_ || (opened_ && !ranks_.first()); }
   [[nodiscard]] nlohmann::json description() const;
-  [[nodiscard]] nlohmann::json view(nlohmann::json description) const;
+  [[nodiscard]] static nlohmann::json view(nlohmann::json description);
   void open_first(std::vector<io::Field> const& fields, io::Layout const& layout, nlohmann::json const& job);
   void open_files(std::vector<io::Field> const& fields, io::Layout const& layout, io::Access access);
+  [[nodiscard]] std::vector<io::FileIdentity> identities() const;
   void record();
   void receive(Ranks::Message const& message);
   void wait_for_others();

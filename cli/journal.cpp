@@ -214,6 +214,8 @@ void Journal::read(std::string const& text, json const& job, bool resume) {
     while (auto const line = next_line()) {
       if (line->contains("complete"))
         files_ = line->at("complete");
+      else if (line->contains("unfinished"))
+        unfinished_ = line->at("unfinished");
       else
         chunks_.push_back(chunk_of(*line));
     }
@@ -254,6 +256,16 @@ void Journal::append(std::string_view text) {
   write(text, end_);
   end_ += static_cast<std::int64_t>(text.size());
   if (::fdatasync(fd_) != 0 && errno != EINVAL) throw io::Error(fmt::format("{}: cannot be written: {}", path_, std::strerror(errno)));
+}
+
+void Journal::begin(std::vector<io::FileIdentity> const& unfinished) { append(json{{"unfinished", unfinished}}.dump() + "\n"); }
+
+void Journal::expect_unfinished(std::size_t f, io::FileIdentity const& file, std::string const& path) const {
+  if (f < unfinished_.size() && io::is_same(file, unfinished_[f])) return;
+  throw UsageError(
+      fmt::format("--resume: {}: is not the file that the earlier run has left, so its finished matrices are lost; to start "
+                  "anew, delete {}",
+                  path, path_));
 }
 
 void Journal::complete(std::vector<std::string> const& files) {

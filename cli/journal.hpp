@@ -2,8 +2,8 @@
 /// The journal of a job that several processes, or several runs, work on: what it computes, and which matrices are finished.
 ///
 /// X.npy.journal is text: a line that says what is missing, a line of JSON that describes the job, and a line of JSON for each chunk whose
-/// results are on the disk in X.npy.part. The last line has sizes and times of the result files: they were complete then, and being
-/// renamed.
+/// results are on the disk in X.npy.part. A line before these has the identities of the unfinished result files. The last line has sizes
+/// and times of the result files: they were complete then, and being renamed.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "io/output_file.hpp"
 #include "io/results.hpp"
 
 namespace myriad::cli {
@@ -57,7 +58,7 @@ using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
 class Journal {
  public:
   /// Path of the journal of an output file.
-  [[nodiscard]] static std::string path_for(std::string const& output) { return output + ".journal"; }
+  [[nodiscard]] static std::string path_for(std::string const& output) { return io::target_of(output) + ".journal"; }
 
   /// Opens the journal of `output`, whose job has `count` matrices and is described by `job`. With `resume` goes on with that of an earlier
   /// run, if there is one. Throws UsageError where that is of another job, where it has finished chunks and is not to be resumed, and where
@@ -70,10 +71,13 @@ class Journal {
   /// The chunks that are finished, in the order in which that was recorded.
   [[nodiscard]] std::vector<Chunk> const& chunks() const { return chunks_; }
   [[nodiscard]] std::string missing() const { return missing_text(output_, chunks_, count_); }
+  /// Records the unfinished result files, before the first chunk.
+  void begin(std::vector<io::FileIdentity> const& unfinished);
+  /// Throws UsageError unless result file number f, whose unfinished file is open as `path`, is that of the chunks.
+  void expect_unfinished(std::size_t f, io::FileIdentity const& file, std::string const& path) const;
   /// Records chunks whose results are on the disk.
   void add(std::vector<Chunk> chunks);
-  /// Records that the result files are complete, before they get their names. `files`: where they are
-  /// now.
+  /// Records that the result files are complete, before they get their names. `files`: where they are now.
   void complete(std::vector<std::string> const& files);
   /// Whether an earlier run has completed result file number f, and given it its name `path`.
   [[nodiscard]] bool has_completed(std::size_t f, std::string const& path) const;
@@ -90,6 +94,7 @@ class Journal {
   std::string command_, output_, path_;
   std::int64_t count_;
   std::vector<Chunk> chunks_;
+  std::vector<io::FileIdentity> unfinished_;
   nlohmann::json files_;  ///< identities of complete result files; null: they are not complete
   std::int64_t end_ = 0;  ///< bytes of the file
   int fd_ = -1;

@@ -41,6 +41,16 @@ struct Ranks : ::testing::Test {
     Names const launcher{MYRIAD_MPIRUN, "-q", "-n", std::to_string(ranks)};
     return test::Program(folder, std::move(arguments), ranks > 0 ? launcher : Names{}).wait();
   }
+  /// Runs the program on two ranks, the second in the folder `other`; names are relative.
+  Outcome run_in_two_folders(Names const& arguments) {
+    Names launcher{MYRIAD_MPIRUN, "-q", "-wdir", folder.path(""), "-n", "1"};
+    Names all = arguments;
+    for (std::string const& argument : {std::string(":"), std::string("-wdir"), folder.path("other"), std::string("-n"), std::string("1"),
+                                        std::string(test::program_path())})
+      all.push_back(argument);
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return test::Program(folder, std::move(all), launcher).wait();
+  }
   /// A run of which a process dies; see planted_death.c.
   Outcome run_with_death(int ranks, Names const& arguments) {
     Environment const preloaded("LD_PRELOAD", MYRIAD_PLANTED_DEATH);
@@ -258,6 +268,44 @@ TEST_F(Ranks, ResumeAfterADeathAmongTheRenames) {
   EXPECT_EQ(folder.read("s.npz"), "another file");
 }
 
+TEST_F(Ranks, RefuseToResumeWithAFileOfAnotherRun) {
+  save("a.npy", {20, 4, 4}, 1);
+  save("b.npy", {20, 4, 4}, 2);
+  Names const first{"inverse", "/a.npy", "-o", "/x.npy", "--info", "/i.npy", "--resume"};
+  {
+    Environment const death("PLANTED_DEATH_RENAME", "1");
+    EXPECT_EQ(run_with_death(0, first).status, -9);
+  }
+  EXPECT_EQ(run_with_death(0, {"inverse", "/b.npy", "-o", "/y.npy", "--info", "/i.npy"}).status, -9);
+  EXPECT_EQ(folder.files(), (Names{"a.npy", "b.npy", "i.npy.part", "x.npy.journal", "x.npy.part", "y.npy.part"}));
+  Outcome const outcome = run(0, first);
+  EXPECT_EQ(outcome.status, 2);
+  expect_contains(outcome.err,
+                  "myriad inverse: --resume: " + folder.path("i.npy.part") + ": is not the file that the earlier run has left, ");
+  expect_contains(outcome.err, "; to start anew, delete " + folder.path("x.npy.journal") + "\n");
+}
+
+TEST_F(Ranks, ResumeBehindALink) {
+  save("a.npy", {20, 4, 4}, 1);
+  save("b.npy", {20, 4, 4}, 2);
+  ASSERT_EQ(run(0, {"inverse", "/a.npy", "-o", "/x1.npy"}).status, 0);
+  folder.write("data/x.npy", "old");
+  std::filesystem::create_symlink("data/x.npy", folder.path("link.npy"));
+  Names const behind{"inverse", "/a.npy", "-o", "/link.npy", "--resume"};
+  {
+    Environment const death("PLANTED_DEATH_RENAME", "1");
+    EXPECT_EQ(run_with_death(0, behind).status, -9);
+  }
+  Outcome const other = run_with_death(0, {"inverse", "/b.npy", "-o", "/data/x.npy"});
+  EXPECT_EQ(other.status, 2);
+  expect_contains(other.err, "an earlier run has left 20 finished matrices of ");
+  EXPECT_EQ(folder.read("data/x.npy"), "old");
+  Outcome const resumed = run(0, behind);
+  EXPECT_EQ(resumed.status, 0) << resumed.err;
+  expect_same_file("data/x.npy", "x1.npy");
+  EXPECT_EQ(folder.files(), (Names{"a.npy", "b.npy", "data", "link.npy", "x1.npy"}));
+}
+
 TEST_F(Ranks, RefuseOtherArguments) {
   save("a.npy", {4, 3, 3}, 1);
   save("b.npy", {4, 3, 3}, 2);
@@ -290,18 +338,30 @@ TEST_F(Ranks, RefuseOtherFolders) {
   std::filesystem::create_directory(folder.path("other"));
   save("other/a.npy", {4, 3, 3}, 1);
   Names const job{"inverse", "a.npy", "-o", "x.npy"};
-  Names all{"-q", "-wdir", folder.path(""), "-n", "1", test::program_path()};
-  all.insert(all.end(), job.begin(), job.end());
-  for (std::string const& argument : {std::string(":"), std::string("-wdir"), folder.path("other"), std::string("-n"), std::string("1"),
-                                      std::string(test::program_path())})
-    all.push_back(argument);
-  all.insert(all.end(), job.begin(), job.end());
-  Names launcher{MYRIAD_MPIRUN};
-  launcher.insert(launcher.end(), all.begin(), all.begin() + 5);
-  Outcome const outcome = test::Program(folder, Names(all.begin() + 6, all.end()), launcher).wait();
+  Outcome const outcome = run_in_two_folders(job);
   EXPECT_EQ(outcome.status, 2);
   expect_contains(outcome.err, "myriad inverse: rank 1: sees other files than rank 0: ");
   EXPECT_EQ(folder.files(), (Names{"a.npy", "other"}));
+
+  std::filesystem::remove(folder.path("other/a.npy"));
+  std::filesystem::create_hard_link(folder.path("a.npy"), folder.path("other/a.npy"));
+  folder.write("other/x.npy.part", "of another run");
+  Outcome const apart = run_in_two_folders(job);
+  EXPECT_EQ(apart.status, 2);
+  expect_contains(apart.err, "myriad inverse: rank 1: x.npy.part: is another file than that of rank 0\n");
+  EXPECT_EQ(folder.read("other/x.npy.part"), "of another run");
+}
+
+TEST_F(Ranks, WriteOneFileThatHasTwoPaths) {
+  save("a.npy", {40, 4, 4}, 1);
+  ASSERT_EQ(run(0, {"inverse", "/a.npy", "-o", "/x1.npy"}).status, 0);
+  std::filesystem::create_directory(folder.path("other"));
+  std::filesystem::create_hard_link(folder.path("a.npy"), folder.path("other/a.npy"));
+  folder.write("x.npy", "old");
+  std::filesystem::create_symlink("../x.npy", folder.path("other/x.npy"));
+  Outcome const outcome = run_in_two_folders({"inverse", "a.npy", "-o", "x.npy"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  expect_same_file("x.npy", "x1.npy");
 }
 
 TEST_F(Ranks, EndWhereOneDescribesTheJobWrongly) {
