@@ -35,9 +35,10 @@
 
 namespace {
 
-int flock_errno = 0;          ///< with which flock() fails, if any
-int flock_signal = 0;         ///< raised by flock(), if any
-int signal_after_rename = 0;  ///< raised by rename(), if any
+int flock_errno = 0;           ///< with which flock() fails, if any
+int flock_signal = 0;          ///< raised by flock(), if any
+int signal_before_rename = 0;  ///< raised by rename(), if any
+int signal_after_rename = 0;   ///< raised by rename(), if any
 
 template <typename F>
 F* original(char const* name) {
@@ -55,6 +56,7 @@ extern "C" int flock(int fd, int operation) noexcept {
 }
 
 extern "C" int rename(char const* from, char const* to) noexcept {
+  if (signal_before_rename != 0) ::raise(signal_before_rename);
   int const result = original<int(char const*, char const*)>("rename")(from, to);
   if (signal_after_rename != 0) {
     std::ofstream(from) << "of the next run";
@@ -870,6 +872,14 @@ TEST_F(Io, SignalsWhileAnOutputBeginsOrEndsRemoveItAlone) {
         install_signal_cleanup();
         flock_signal = SIGTERM;
         OutputFile const file(path);
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_TRUE(folder.files().empty());
+  EXPECT_EXIT(
+      {
+        install_signal_cleanup();
+        signal_before_rename = SIGTERM;
+        OutputFile(path).commit();
       },
       ::testing::KilledBySignal(SIGTERM), "");
   EXPECT_TRUE(folder.files().empty());
