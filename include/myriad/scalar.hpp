@@ -48,7 +48,7 @@ class ScalarArgument {
 ///
 /// On a GPU a product is then computed with alpha = 1 and beta = 0 into workspace, and a second kernel adds it to C: alpha and beta decide
 /// there what is read and written. The workspace, in addition to that of the product, has the size of C in the type in which products are
-/// summed, and at most 32 MiB or one matrix; larger batches are computed in parts, whose products may stay in the L2 cache. A and B are
+/// summed, and at most 256 MiB or one matrix; larger batches are computed in parts. A and B are
 /// read whatever alpha is, but with alpha = 0 have no effect, even if they hold NaN. Triangular products and solves (trmm, trsm) are
 /// multiplied by alpha in place afterwards, unless it is one.
 template <typename T>

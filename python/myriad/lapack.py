@@ -477,7 +477,7 @@ def gemm(a, b, c=None, *, alpha=1.0, beta=0.0, out=None) -> Array:
 
     out: the result; out=c works in place. alpha and beta: numbers, or arrays without axes. Those in GPU memory, of the type of the elements
     (16-bit types: float32), are not fetched: the GPU reads them when it multiplies, and each launch of a CUDA graph reads them again.
-    Workspace is then needed: at most 32 MiB or one matrix of the result. Cost: 2 m n k flops.
+    Workspace is then needed: at most 256 MiB or one matrix of the result. Cost: 2 m n k flops.
     """
     alpha, beta = _factor('gemm: alpha', alpha), _factor('gemm: beta', beta)
     if c is not None:

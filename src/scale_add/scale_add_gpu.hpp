@@ -63,8 +63,9 @@ void scale_add(Queue& queue, Kernel const& kernel, ScaleAddTask<S, Output> const
 template <typename S, typename Output>
 Batch<S> product_like(Batch<Output> const& c, S* memory);
 
-/// Bytes of products at a time: so few that they may stay in the L2 cache between product and sum. Not tuned.
-inline constexpr std::int64_t scale_add_bytes = std::int64_t{32} << 20;
+/// Bytes of products at a time. More of them mean fewer launches, which saves more than the L2 cache does: on an H200 gemm of 8 to 128 rows
+/// in single and double takes 1.3 to 1.7 times as long as with numbers at 1 GiB, 1.5 to 2.1 times at 32 MiB, 2.1 to 3.2 times at 8 MiB.
+inline constexpr std::int64_t scale_add_bytes = std::int64_t{256} << 20;
 
 /// C = alpha P + beta C, where `multiply(first, count, p)` enqueues the computation of P for `count` matrices from number `first` on.
 template <typename S, typename Output, typename Multiply>
