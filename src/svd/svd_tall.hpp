@@ -24,8 +24,7 @@ bool svd_is_tall(GesvdTask<T> const& task, Device const& device) {
   std::int64_t const l = std::max(task.a.rows, task.a.cols), k = std::min(task.a.rows, task.a.cols);
   bool const strides_differ = task.a.row_strides || task.a.col_strides;
   return !task.a.ragged() && !strides_differ && l > gpu::tiny_largest && k > 0 && k <= svd_tall_columns(sizeof(T)) &&
-         task.job != SvdJob::full &&
-         svd_tall_rows(sizeof(T), k) * k * static_cast<std::int64_t>(sizeof(T)) <= device.shared_memory_per_block;
+         task.job != SvdJob::full && svd_tall_rows(sizeof(T)) * k * static_cast<std::int64_t>(sizeof(T)) <= device.shared_memory_per_block;
 }
 
 /// The matrices of a part of the batch, none of which is wide.

@@ -20,7 +20,7 @@ inline constexpr gpu::KernelName svd_tall_vectors_kernel{"svd/svd_tall", "svd_ta
 /// The most columns of a tall matrix. QR in registers has 32 at most, of double complex 16.
 constexpr std::int64_t svd_tall_columns(int element_bytes) { return element_bytes == 16 ? 16 : 32; }
 /// The most rows of a part.
-constexpr std::int64_t svd_tall_rows(int /*element_bytes*/, std::int64_t /*n*/) { return 256; }
+constexpr std::int64_t svd_tall_rows(int element_bytes) { return element_bytes == 4 ? 512 : 256; }
 
 /// The kernel that factors parts of so many rows. Up to 16 columns have half of the threads of those that geqrf has for 32.
 constexpr std::array<QrRegisters, 2> svd_tall_narrow{{{16, 4, 8, 4, 8}, {32, 4, 8, 4, 4}}};
@@ -41,7 +41,7 @@ struct SvdTallLevel {
   [[nodiscard]] constexpr std::int64_t rows_of_part() const { return (rows + parts - 1) / parts; }
 };
 inline std::vector<SvdTallLevel> svd_tall_levels(int element_bytes, std::int64_t rows, std::int64_t n) {
-  std::int64_t const most = svd_tall_rows(element_bytes, n);
+  std::int64_t const most = svd_tall_rows(element_bytes);
   std::vector<SvdTallLevel> levels;
   do {
     levels.push_back({.rows = rows, .parts = (rows + most - 1) / most});

@@ -28,7 +28,7 @@ constexpr std::int64_t shared_bytes = 227 << 10;
 template <typename T, int rows, int n>
 void add_levels(HostMachine& machine) {
   using D = gpu::DeviceElement<T>;
-  constexpr std::int64_t most = svd_tall_rows(sizeof(T), n), parts = (rows + most - 1) / most,
+  constexpr std::int64_t most = svd_tall_rows(sizeof(T)), parts = (rows + most - 1) / most,
                          of_part = SvdTallLevel{rows, parts}.rows_of_part();
   static constexpr QrRegisters qr = svd_tall_qr(sizeof(T), of_part, n, shared_bytes);
   static constexpr SvdTallKernel vectors = svd_tall_plan(of_part, n);
