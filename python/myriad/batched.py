@@ -105,7 +105,8 @@ def gemm_grouped(groups, /) -> list:
     """Products of several groups of matrices in one call. groups: a list of tuples (a, b) or (a, b, c) or (a, b, c, alpha, beta).
 
     a: (..., m, k), b: (..., k, n), c: (..., m, n), each group with its own sizes. Returns a list with alpha A B + beta C of each; c is
-    overwritten and returned where it is given. alpha is 1 and beta 0 by default; all groups have one type. Cost: 2 m n k flops a matrix.
+    overwritten and returned where it is given. alpha is 1 and beta 0 by default, numbers: those in GPU memory are fetched, which waits for the
+    GPU. All groups have one type. Cost: 2 m n k flops a matrix.
     """
     groups = [tuple(g) for g in groups]
     if not groups:
