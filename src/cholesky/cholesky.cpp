@@ -9,9 +9,6 @@
 namespace myriad {
 namespace {
 
-constexpr Access reads = Access::read;
-constexpr Access writes = Access::write;
-
 Check const& check_triangle(Check const& check, Uplo uplo, UntypedBatch const& a, Argument data, Argument ld, Access access) {
   return check.uplo(uplo, 1).matrix(a, {2, "n"}, {2, "n"}, data, ld, access).same(rows(a), cols(a), {2, "n"});
 }

@@ -19,6 +19,13 @@ struct Argument {
 
 /// Whether a routine only reads a batch or also writes it.
 enum class Access { read, write };
+inline constexpr Access reads = Access::read, writes = Access::write;
+
+/// Whether an optional batch was given.
+template <typename T>
+bool given(Batch<T> const& batch) {
+  return batch.data || batch.pointers;
+}
 
 /// A batch without its element type, for the checks.
 struct UntypedBatch {

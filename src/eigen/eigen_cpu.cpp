@@ -28,7 +28,7 @@ struct SyevdScratch {
 
 /// Whether the triangle, without the imaginary parts of its diagonal, has neither NaN nor infinity.
 template <typename T>
-bool is_finite(Uplo uplo, LocalMatrix<T> const& a) {
+bool all_finite(Uplo uplo, LocalMatrix<T> const& a) {
   bool finite = true;
   for_part(part_of(uplo), a.rows(), a.cols(), [&](auto i, auto j) {
     T const x = a.data()[i + j * a.ld()];
@@ -111,7 +111,7 @@ Int eigen_of(SyevdTask<T> const& task, std::int64_t b, SyevdScratch<T>& scratch)
   LocalMatrix<T> const a(task.a, b, scratch.a, part_of(task.uplo), Place::copy);
   Int const n = a.rows();
   if (n == 0) return 0;
-  bool const finite = is_finite(task.uplo, a);
+  bool const finite = all_finite(task.uplo, a);
   Real<T>* const w = scratch.w.reserve(n);
   Int const info = finite ? eigen_by_lapack(task.job, task.uplo, a, w, scratch) : n;
   if (finite)

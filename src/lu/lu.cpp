@@ -7,18 +7,6 @@
 #include "runtime/backend.hpp"
 
 namespace myriad {
-namespace {
-
-constexpr Access reads = Access::read;
-constexpr Access writes = Access::write;
-
-template <typename T>
-bool given(Batch<T> const& batch) {
-  return batch.data || batch.pointers;
-}
-
-}  // namespace
-
 template <Element T>
 void getrf(Queue& queue, Batch<T> a, Batch<int> pivots, int* info) {
   Check("getrf", queue)

@@ -9,14 +9,6 @@
 namespace myriad {
 namespace {
 
-constexpr Access reads = Access::read;
-constexpr Access writes = Access::write;
-
-template <typename T>
-bool given(Batch<T> const& batch) {
-  return batch.data || batch.pointers;
-}
-
 template <typename T>
 void solve_mixed(Queue& queue, MixedTask<T> const& task) {
   gpu::on_gpu(queue) ? gpu::solve_mixed(queue, task) : cpu::solve_mixed(queue, task);

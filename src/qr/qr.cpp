@@ -13,9 +13,6 @@
 namespace myriad {
 namespace {
 
-constexpr Access reads = Access::read;
-constexpr Access writes = Access::write;
-
 /// tau holds at most min(m, n) reflectors; where it is ragged, of every matrix.
 void check_reflectors(Check const& check, UntypedBatch const& a, UntypedBatch const& tau, Argument k) {
   std::int64_t const most = std::min(a.shape.rows, a.shape.cols);

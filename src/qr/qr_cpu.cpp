@@ -112,7 +112,7 @@ void geqp3(LocalMatrix<T> const& a, Int* places, T* tau, bool finite, Scratch<T>
 }
 
 template <typename T>
-bool is_finite(std::int64_t m, std::int64_t n, T const* a, std::int64_t lda) {
+bool all_finite(std::int64_t m, std::int64_t n, T const* a, std::int64_t lda) {
   bool finite = true;
   for_part(Part::all, m, n, [&](auto i, auto j) {
     T const x = a[i + j * lda];
@@ -136,7 +136,7 @@ Int gelsy(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Int* places, Real<T>
   auto const set_right = [&](T value, std::int64_t rows) {
     for_part(Part::all, rows, nrhs, [&](auto i, auto j) { b.data()[i + j * b.ld()] = value; });
   };
-  bool const finite = is_finite(m, n, a.data(), a.ld());
+  bool const finite = all_finite(m, n, a.data(), a.ld());
   Real<T> const a_scale = range_scale(m, n, a.data(), a.ld());
   bool zero = true;
   for_part(Part::all, m, n, [&](auto i, auto j) { zero = zero && a.data()[i + j * a.ld()] == T(0); });
@@ -150,7 +150,7 @@ Int gelsy(LocalMatrix<T> const& a, LocalMatrix<T> const& b, Int* places, Real<T>
   auto const set_column = [&](Int j, T value, std::int64_t rows) { std::fill_n(b.data() + std::int64_t{j} * b.ld(), rows, value); };
   not_finite.clear();
   for (Int j = 0; j < nrhs; ++j)
-    if (!is_finite(m, 1, b.data() + std::int64_t{j} * b.ld(), b.ld())) {
+    if (!all_finite(m, 1, b.data() + std::int64_t{j} * b.ld(), b.ld())) {
       not_finite.push_back(j);
       set_column(j, T(0), m);
     }
@@ -191,7 +191,7 @@ void geqp3(Queue& queue, Geqp3Task<T> const& task) {
       T* const tau = scratch_tau.reserve(std::min(m, n));
       Real<T> const scale = range_scale(m, n, a.data(), a.ld());
       scale_by(scale, m, n, a.data(), a.ld());
-      geqp3<T>(a, places, tau, is_finite(m, n, a.data(), a.ld()), work, real_work);
+      geqp3<T>(a, places, tau, all_finite(m, n, a.data(), a.ld()), work, real_work);
       if (scale != 1) for_part(Part::upper, m, n, [&](auto i, auto j) { a.data()[i + j * a.ld()] *= 1 / scale; });
       a.store();
       for (Int k = 0; k < std::min(m, n); ++k) *task.tau.at(b, k, 0) = conjugate_if(task.tau.conjugated, tau[k]);

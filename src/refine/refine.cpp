@@ -7,13 +7,6 @@
 #include "runtime/backend.hpp"
 
 namespace myriad {
-namespace {
-
-constexpr Access reads = Access::read;
-constexpr Access writes = Access::write;
-
-}  // namespace
-
 template <Element T>
 void geequ(Queue& queue, Batch<T const> a, Batch<Real<T>> r, Batch<Real<T>> c, Real<T>* rowcnd, Real<T>* colcnd, Real<T>* amax, int* info) {
   Check("geequ", queue)

@@ -1,6 +1,7 @@
 #pragma once
 /// Equilibration, refinement and backward errors: tasks.
 
+#include "core/check.hpp"
 #include "myriad/refine.hpp"
 
 namespace myriad {
@@ -44,11 +45,5 @@ struct BackwardErrorTask {
   Batch<T const> b;
   Batch<Real<T>> berr;
 };
-
-/// Whether an optional batch was given.
-template <typename T>
-bool given(Batch<T> const& batch) {
-  return batch.data || batch.pointers;
-}
 
 }  // namespace myriad

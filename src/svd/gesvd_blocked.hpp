@@ -240,14 +240,7 @@ void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64
   int const parts = gesvd_parts(some, machine.device().multiprocessors);
   auto memory = machine.memory(bytes_of<GesvdWorkspace<T>>(plan, some, parts));
   for (std::int64_t b = 0; b < all; b += some) {
-    std::int64_t const count = std::min(some, all - b);
-    auto const part = [&](auto const& x) { return x.data || x.pointers ? matrices(x, b, count) : x; };
-    GesvdTask<T> const here{.job = task.job,
-                            .a = part(task.a),
-                            .s = part(task.s),
-                            .u = part(task.u),
-                            .vt = part(task.vt),
-                            .info = task.info ? task.info + b : nullptr};
+    GesvdTask<T> const here = matrices(task, b, std::min(some, all - b));
     GesvdByBidiagonalization<T, M>(machine, here, plan, above, parts, memory.data()).run();
   }
 }

@@ -24,6 +24,18 @@ struct GesvdTask {
   int* info;
 };
 
+/// The task of `count` matrices from number `first` on.
+template <typename T>
+GesvdTask<T> matrices(GesvdTask<T> const& task, std::int64_t first, std::int64_t count) {
+  auto const part = [&](auto const& x) { return x.data || x.pointers ? matrices(x, first, count) : x; };
+  return {.job = task.job,
+          .a = part(task.a),
+          .s = part(task.s),
+          .u = part(task.u),
+          .vt = part(task.vt),
+          .info = task.info ? task.info + first : nullptr};
+}
+
 /// Rows that the lane kernel keeps the order of.
 inline constexpr std::int64_t svd_lane_rows = 256;
 

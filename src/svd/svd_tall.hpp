@@ -163,14 +163,7 @@ void svd_of_tall(M& machine, GesvdTask<T> task, std::int64_t workspace) {
   std::int64_t const some = most_at_once(all, workspace, bytes_of<SvdTallWorkspace<T>>(levels, n, std::int64_t{1}, with_vectors));
   auto memory = machine.memory(bytes_of<SvdTallWorkspace<T>>(levels, n, some, with_vectors));
   for (std::int64_t b = 0; b < all; b += some) {
-    std::int64_t const count = std::min(some, all - b);
-    auto const part = [&](auto const& x) { return x.data || x.pointers ? matrices(x, b, count) : x; };
-    GesvdTask<T> const here{.job = task.job,
-                            .a = part(task.a),
-                            .s = part(task.s),
-                            .u = part(task.u),
-                            .vt = part(task.vt),
-                            .info = task.info ? task.info + b : nullptr};
+    GesvdTask<T> const here = matrices(task, b, std::min(some, all - b));
     SvdOfTall<T, M>(machine, here, levels, memory.data()).run();
   }
 }

@@ -9,9 +9,6 @@
 namespace myriad {
 namespace {
 
-constexpr Access reads = Access::read;
-constexpr Access writes = Access::write;
-
 /// A without its first row: n - 1 rows per matrix.
 template <typename T>
 Batch<T> without_first_row(Batch<T> const& a) {

@@ -18,9 +18,9 @@ constexpr KernelName tridiagonal_panel_kernel{"eigen/tridiagonal/tridiagonal_pan
 constexpr KernelName tridiagonal_resident_kernel{"eigen/tridiagonal/tridiagonal_resident"};
 constexpr KernelName tridiagonal_update_kernel{"eigen/tridiagonal/tridiagonal_update"};
 
-constexpr KernelName largest_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_largest"},
-    load_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_load"},
-    store_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_store"};
+constexpr KernelName tridiagonal_largest_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_largest"},
+    tridiagonal_load_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_load"},
+    tridiagonal_store_kernel{"eigen/tridiagonal/tridiagonal_copy", "tridiagonal_store"};
 
 /// Reduces as many matrices at a time as the workspace holds. Matrices that fit in the blocks' shared memory are reduced several at a time;
 /// others by panels first, each by the whole GPU.
@@ -61,8 +61,8 @@ void by_many_blocks(QueueMachine& machine, TridiagonalArguments<DeviceElement<T>
       machine.run(kernel, {.blocks = std::int64_t{all.blocks} * count, .threads = tridiagonal_copy_threads, .shared_bytes = 128}, all,
                   dtype);
     };
-    copy(largest_kernel);
-    copy(load_kernel);
+    copy(tridiagonal_largest_kernel);
+    copy(tridiagonal_load_kernel);
     TridiagonalWork<D> work = all;
     if (panels) work.held = tridiagonal_held_tiles(c, sizeof(T), device);
     for (; n - work.first > held_rows; work.first += c.width, work.rounds += c.rounds()) {
@@ -84,7 +84,7 @@ void by_many_blocks(QueueMachine& machine, TridiagonalArguments<DeviceElement<T>
                  .shared_bytes = std::int64_t{r.elements(rows, groups.blocks)} * static_cast<int>(sizeof(T)),
                  .together = true},
                 work, dtype, r);
-    copy(store_kernel);
+    copy(tridiagonal_store_kernel);
   }
 }
 
@@ -152,7 +152,8 @@ std::vector<KernelSource> tridiagonal_kernels(KernelFilter const& filter) {
     kernels.push_back(source_of(tridiagonal_panel_kernel, dtype, tridiagonal_panel_plan(bytes)));
     kernels.push_back(source_of(tridiagonal_update_kernel, dtype, tridiagonal_update_plan(bytes, most_shared_bytes)));
     kernels.push_back(source_of(tridiagonal_resident_kernel, dtype, tridiagonal_resident_plan()));
-    for (KernelName const& name : {largest_kernel, load_kernel, store_kernel}) kernels.push_back(source_of(name, dtype));
+    for (KernelName const& name : {tridiagonal_largest_kernel, tridiagonal_load_kernel, tridiagonal_store_kernel})
+      kernels.push_back(source_of(name, dtype));
   }
   return kernels;
 }

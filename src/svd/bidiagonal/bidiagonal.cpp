@@ -10,9 +10,6 @@
 namespace myriad {
 namespace {
 
-constexpr Access reads = Access::read;
-constexpr Access writes = Access::write;
-
 /// A without its first row and column: one column less than A has on its diagonal.
 template <typename T>
 Batch<T> without_first(Batch<T> const& a) {
