@@ -391,7 +391,7 @@ json Job::description() const {
   return json{{"version", MYRIAD_VERSION}, {"command", command_}, {"options", given}, {"inputs", inputs}, {"count", count_}};
 }
 
-/// What all ranks must see alike: `description` without the names of files, which may differ from host to host.
+/// The part of `description` that all ranks must share: names of files are left out, since they may differ from host to host.
 json Job::view(json description) {
   for (json& input : description["inputs"]) input.erase("files");
   return description;

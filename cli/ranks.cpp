@@ -31,7 +31,7 @@ std::optional<int> number_of(std::initializer_list<char const*> names) {
 constexpr std::string_view go_on = "+", stop = "-", tell = "?";
 constexpr char problem_mark = '!';
 
-/// How another rank sees the job; nothing if it sees the same.
+/// The difference between the job as rank 0 and as another rank describe it; empty if there is none.
 std::string difference(nlohmann::json const& job, std::string const& other) {
   auto const theirs = nlohmann::json::parse(other, nullptr, false);
   for (auto const& [key, value] : job.items()) {

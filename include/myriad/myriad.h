@@ -151,7 +151,7 @@ MYRIAD_API myriad_status myriad_queue_set_allocator(myriad_queue* queue, void* (
 /// memory that the GPU can access, aligned to its size, and stay valid and unchanged until the work has run. On the CPU the call reads it.
 /// It must not be in an element of the output.
 ///
-/// On a GPU a product is then computed with alpha = 1 and beta = 0 into workspace, and a second kernel adds it to C. The workspace is in
+/// GPUs then compute a product with alpha = 1 and beta = 0 into workspace, and a second kernel adds it to C. The workspace is in
 /// addition to that of the product and at most 256 MiB or one C. A and B are read whatever alpha is, also where a routine says that alpha =
 /// 0 does not read them, but have no effect then, even if they hold NaN. Triangular products and solves are multiplied by alpha in place
 /// afterwards, unless it is one. Positions: alpha 1, beta 2.

@@ -46,7 +46,7 @@ class ScalarArgument {
 /// its size, and stay valid and unchanged until the work has run. On the CPU the call reads it. It must not be in an element of the output:
 /// BadArgument with the position of alpha or beta, unless only the GPU can read where the elements are (ragged, pointers).
 ///
-/// On a GPU a product is then computed with alpha = 1 and beta = 0 into workspace, and a second kernel adds it to C: alpha and beta decide
+/// GPUs then compute a product with alpha = 1 and beta = 0 into workspace, and a second kernel adds it to C: alpha and beta decide
 /// there what is read and written. The workspace, in addition to that of the product, has the size of C in the type in which products are
 /// summed, and at most 256 MiB or one matrix; larger batches are computed in parts. A and B are
 /// read whatever alpha is, but with alpha = 0 have no effect, even if they hold NaN. Triangular products and solves (trmm, trsm) are

@@ -47,7 +47,7 @@ struct RaggedSize {
 ///
 /// info: null or one per matrix: 0, or i > 0. If A has NaN or infinity, info = k, and s, u and vt are NaN. Otherwise i > 0 means that the
 /// iteration did not converge, which has not been observed, and the matrix's results are unspecified.
-/// On a GPU one launch decomposes matrices of up to 32 rows and columns. Tall ones with up to 32 columns (double complex: 16), and wide
+/// One launch on a GPU decomposes matrices of up to 32 rows and columns. Tall ones with up to 32 columns (double complex: 16), and wide
 /// ones with as few rows, are factored in place by QR of parts where all have one size; their workspace holds R and U of the parts. Larger
 /// ones are copied to the workspace, as many at a time as a gigabyte holds, but at least one, and reduced by gebrd; much taller or wider
 /// ones by QR first. Each step takes up to half a gigabyte more, or what one matrix needs.

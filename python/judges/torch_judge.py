@@ -180,7 +180,7 @@ def judge_errors(op, draw):
 
 
 def run_both(op, samples, gradients):
-    """What torch's kernels give for each sample, and what Myriad's give."""
+    """Results of torch's kernels and of Myriad's for each sample."""
     expected = [run(op, sample, gradients) for sample in samples]
     with myriad.torch.enabled(myriad.torch.OPERATORS, min_batch=1, devices=(device,)):
         return list(zip(expected, [run(op, sample, gradients) for sample in samples]))

@@ -152,7 +152,7 @@ def test_ready_tensors():
 
 
 def test_conjugated_inputs_are_not_copied():
-    """For memory of results: torch's new_empty_strided copies such a view first."""
+    """Memory of results comes without a copy: torch's new_empty_strided copies such a view first."""
 
     def copies(function, *args):
         with torch.profiler.profile() as profile:

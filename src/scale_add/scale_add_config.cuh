@@ -12,7 +12,7 @@ struct Factor {
   T const* at;                   ///< or null
   simt::Real<T> const* real_at;  ///< a real number in memory, or null
 
-  /// Without a branch, so that the loads of alpha, beta and elements do not wait for each other.
+  /// The number, read without a branch, so that the loads of alpha, beta and elements do not wait for each other.
   SIMT_INLINE T read() const {
     T const number = simt::load_changing_if(at != nullptr, at);
     simt::Real<T> const real = simt::load_changing_if(real_at != nullptr, real_at);

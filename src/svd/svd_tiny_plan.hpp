@@ -21,9 +21,9 @@ inline constexpr int svd_tiny_blocks[4][5]{{24, 28, 28, 24, 20}, {16, 20, 20, 16
 /// Most real numbers of a matrix of more than 4 rows that a lane has in registers.
 inline constexpr int svd_lane_numbers = 32;
 
-/// For rows-by-cols matrices, which are the largest of a ragged batch. Up to 4 rows a lane has a matrix, and so it has one of up to 4
-/// columns in so few numbers, unless all columns of U are wanted. Beyond, as many lanes as columns give each lane two halves of columns; up
-/// to 8 real columns, half of the lanes were faster in single precision (H200: 8 rows 2.4 ns, 2.9 ns; 25 rows 3.4 and 3.8 ns) and for 8
+/// The plan of rows-by-cols matrices, which are the largest of a ragged batch. Up to 4 rows a lane has a matrix, and so it has one of up to
+/// 4 columns in so few numbers, unless all columns of U are wanted. Beyond, as many lanes as columns give each lane two halves of columns;
+/// up to 8 real columns, half of the lanes were faster in single precision (H200: 8 rows 2.4 ns, 2.9 ns; 25 rows 3.4 and 3.8 ns) and for 8
 /// rows as fast in double, but not for 16 (16.4 and 14.8 ns; double 31.6 and 26.6 ns). Blocks per multiprocessor: the most without spills.
 constexpr SvdTiny svd_tiny_plan(SvdJob job, Dtype dtype, std::int64_t rows, std::int64_t cols) {
   bool const complex = dtype == Dtype::c32 || dtype == Dtype::c64;

@@ -47,7 +47,7 @@ F* original(char const* name) {
 
 }  // namespace
 
-// In place of the C library's.
+// Replaces the C library's.
 extern "C" int flock(int fd, int operation) noexcept {
   if (flock_signal != 0) ::raise(flock_signal);
   if (flock_errno == 0) return original<int(int, int)>("flock")(fd, operation);

@@ -286,7 +286,7 @@ TEST_F(Products, RefuseScalarsInTheOutput) {
   EXPECT_EQ(position([&] { gemm<half>(*queue, single(4), h, h, 0, batch(halves, 4, 4, {.ld = 6, .count = 3})); }), 0);
 }
 
-/// In device mode addresses that are not aligned are refused, with the position of alpha or beta.
+/// Addresses that are not aligned are refused in device mode, with the position of alpha or beta.
 TEST_F(Products, InCReadScalarsWhereThePointerModeSays) {
   fake->capturing = false;
   myriad_queue* q = nullptr;

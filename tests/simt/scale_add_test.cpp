@@ -81,7 +81,7 @@ void check(Sum const& sum) {
           if (hermitian && i == j) former = std::real(former), value = std::real(value);
           *expected.view.at(q, i, j) = Output(Compute<Output>(conjugate_if(sum.conjugated, value + beta * former)));
         }
-    // In memory, as real numbers where C is Hermitian
+    // Numbers in memory, real ones where C is Hermitian
     T const in_memory[]{alpha, beta};
     Real<T> const real_in_memory[]{std::real(alpha), std::real(beta)};
     auto const factor = [&](int which, bool real) {
