@@ -18,6 +18,7 @@
 #include "backend.hpp"
 #include "cholesky/case.hpp"
 #include "core/dtype.hpp"
+#include "draw.hpp"
 #include "eigen/case.hpp"
 #include "eigen/tridiagonal/tridiagonal_case.hpp"
 #include "gemm/case.hpp"
@@ -259,11 +260,14 @@ void check_groups(Dtype dtype) {
   }
 }
 TEST(Gemm, GroupsHaveTheBitsOfACallForEach) {
-  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64, Dtype::f16, Dtype::bf16, Dtype::c16})
+  std::vector<Dtype> const dtypes{Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64, Dtype::f16, Dtype::bf16, Dtype::c16};
+  tests::for_drawn(dtypes, 3, 2, [](Dtype const dtype) {
     with_any_dtype(dtype, [&]<typename T>() {
       check_groups<T, T>(dtype);
       if constexpr (HalfElement<T>) check_groups<T, Compute<T>>(dtype);
     });
+    return !testing::Test::HasFailure();
+  });
   EXPECT_NO_THROW(gemm_grouped<double>(queue(), std::span<GemmGroup<double> const>{}));
 }
 TEST(Gemm, GroupsWithAConjugatedC) {

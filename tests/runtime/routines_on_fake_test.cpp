@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "draw.hpp"
 #include "myriad/myriad.hpp"
 #include "on_fake_compiler.hpp"
 
@@ -159,41 +160,53 @@ std::vector<Call> calls(int* info) {
   return out;
 }
 
+/// Calls `check` for a random sample of the routines, large enough for what tests expect of it: of all of them, where they are quick.
+template <typename Check>
+void for_drawn_calls(std::vector<Call> all, Check const& check) {
+  tests::for_drawn(std::move(all), 3, 400, [&](Call const& call) {
+    check(call);
+    return !testing::Test::HasFatalFailure();
+  });
+}
+std::vector<Call> calls_of_real_and_complex(int* info) {
+  std::vector<Call> all = calls<double>(info);
+  for (Call& call : calls<Z>(info)) all.push_back(std::move(call));
+  return all;
+}
+
 /// Refuses one kernel after the other: nothing is launched before all are loaded.
 TEST_F(RoutinesOnFake, NothingIsWrittenWhereAKernelCannotBeHad) {
   std::vector<int> info(1000);
   int several = 0;
-  for (auto const& all : {calls<double>(info.data()), calls<Z>(info.data())})
-    for (Call const& call : all) {
-      for (int kernels = 1;; ++kernels) {
-        ASSERT_LT(kernels, 100) << call.name;
-        compiler->left = kernels == 1 ? 0 : 1;  // those of earlier iterations are loaded
-        int const launches = fake->launches;
-        try {
-          call.run(*queue);
-          several += kernels > 2 ? 1 : 0;
-          break;
-        } catch (CompileError const&) {
-          EXPECT_EQ(fake->launches, launches) << call.name << ", kernel " << kernels;
-        }
+  for_drawn_calls(calls_of_real_and_complex(info.data()), [&](Call const& call) {
+    for (int kernels = 1;; ++kernels) {
+      ASSERT_LT(kernels, 100) << call.name;
+      compiler->left = kernels == 1 ? 0 : 1;  // those of earlier iterations are loaded
+      int const launches = fake->launches;
+      try {
+        call.run(*queue);
+        several += kernels > 2 ? 1 : 0;
+        break;
+      } catch (CompileError const&) {
+        EXPECT_EQ(fake->launches, launches) << call.name << ", kernel " << kernels;
       }
     }
+  });
   EXPECT_GT(several, 50);
 }
 
 TEST_F(RoutinesOnFake, WorkspaceIsAsAnnounced) {
   std::vector<int> info(1000);
   int some = 0;
-  for (auto const& all : {calls<double>(info.data()), calls<Z>(info.data())})
-    for (Call const& call : all) {
-      std::int64_t const announced = queue->workspace([&] { call.run(*queue); });
-      std::int64_t const before = fake->device_bytes;
-      fake->peak_device_bytes = before;
-      call.run(*queue);
-      EXPECT_EQ(fake->peak_device_bytes - before, announced) << call.name;
-      EXPECT_EQ(fake->device_bytes, before) << call.name;
-      some += announced > 0 ? 1 : 0;
-    }
+  for_drawn_calls(calls_of_real_and_complex(info.data()), [&](Call const& call) {
+    std::int64_t const announced = queue->workspace([&] { call.run(*queue); });
+    std::int64_t const before = fake->device_bytes;
+    fake->peak_device_bytes = before;
+    call.run(*queue);
+    EXPECT_EQ(fake->peak_device_bytes - before, announced) << call.name;
+    EXPECT_EQ(fake->device_bytes, before) << call.name;
+    some += announced > 0 ? 1 : 0;
+  });
   EXPECT_GT(some, 100);
 }
 
@@ -220,7 +233,7 @@ struct CallersMemory {
 TEST_F(RoutinesOnFake, WorkspaceOfTheCallerIsAllThereIs) {
   std::vector<int> info(1000);
   for (bool const captured : {true, false})
-    for (Call const& call : calls<double>(info.data())) {
+    for_drawn_calls(calls<double>(info.data()), [&](Call const& call) {
       std::int64_t const announced = queue->workspace([&] { call.run(*queue); });
       CallersMemory memory;
       queue->set_allocator(memory.allocator());
@@ -234,14 +247,14 @@ TEST_F(RoutinesOnFake, WorkspaceOfTheCallerIsAllThereIs) {
       EXPECT_EQ(fake->peak_device_bytes, 0) << call.name;
       EXPECT_EQ(fake->live_allocations, live) << call.name;
       queue->set_allocator({});
-    }
+    });
 }
 
 /// Refuses one allocation after the other: nothing is launched before all workspace is there.
 TEST_F(RoutinesOnFake, NothingIsWrittenWhereMemoryCannotBeHad) {
   std::vector<int> info(1000);
   int some = 0;
-  for (Call const& call : calls<double>(info.data()))
+  for_drawn_calls(calls<double>(info.data()), [&](Call const& call) {
     for (int k = 0;; ++k) {
       CallersMemory memory{.refused = k};
       queue->set_allocator(memory.allocator());
@@ -256,6 +269,7 @@ TEST_F(RoutinesOnFake, NothingIsWrittenWhereMemoryCannotBeHad) {
         EXPECT_EQ(memory.now, 0) << call.name;
       }
     }
+  });
   queue->set_allocator({});
   EXPECT_GT(some, 50);
 }
