@@ -70,7 +70,8 @@ std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
   add(svd_tiny_kernels(filter));
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gesvd") || !filter.wants_size_above(tiny_largest)) continue;
-    for (KernelName const& name : {gesvd_largest_kernel, gesvd_load_kernel, gesvd_place_kernel, gesvd_write_kernel, copy_matrices_kernel})
+    for (KernelName const& name :
+         {gesvd_largest_kernel, gesvd_load_kernel, gesvd_scale_values_kernel, gesvd_place_kernel, gesvd_write_kernel, copy_matrices_kernel})
       kernels.push_back(source_of(name, dtype));
     for (int k = 0; k < svd_warp_count(dtype); ++k) kernels.push_back(source_of(svd_tiny_kernel, dtype, svd_warp_of(dtype, k)));
     for (KernelName const& name : {svd_tall_parts_kernel, svd_tall_stack_kernel}) kernels.push_back(source_of(name, dtype));

@@ -92,6 +92,11 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
       {"gemv", [=](Queue& q) { gemv<T>(q, T(2), a, x, T(1), y); }},
       {"gemv", [=](Queue& q) { gemv<T>(q, scalars, a, x, scalars, y); }},
   };
+  if (n <= 33) {
+    auto const tall = at<T>(1, 700, n, count);
+    out.push_back({"gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::thin, tall, r, at<T>(2, 700, n, count), c, info); }});
+    out.push_back({"gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::values, transposed(tall), r, {}, {}, info); }});
+  }
   if (n > 33) out.push_back({"gelsd", [=](Queue& q) { gelsd<T>(q, columns(a, 0, n - 1), x, {}, Real<T>(-1), info, info + count); }});
   for (Uplo const uplo : {Uplo::lower, Uplo::upper}) {
     out.push_back({"potrf", [=](Queue& q) { potrf<T>(q, uplo, a, info); }});
