@@ -48,9 +48,9 @@ struct RaggedSize {
 /// info: null or one per matrix: 0, or i > 0. If A has NaN or infinity, info = k, and s, u and vt are NaN. Otherwise i > 0 means that the
 /// iteration did not converge, which has not been observed, and the matrix's results are unspecified.
 /// One launch on a GPU decomposes matrices of up to 32 rows and columns. Tall ones with up to 32 columns (double complex: 16), and wide
-/// ones with as few rows, are factored in place by QR of parts where all have one size; their workspace holds R and U of the parts. Larger
-/// ones are copied to the workspace, as many at a time as a gigabyte holds, but at least one, and reduced by gebrd; much taller or wider
-/// ones by QR first. Each step takes up to half a gigabyte more, or what one matrix needs.
+/// ones with as few rows, are factored in place by QR of parts where all have one size and strides and no full U or V is asked for; their
+/// workspace holds R and U of the parts. Other ones are copied to the workspace, as many at a time as a gigabyte holds, but at least one,
+/// and reduced by gebrd; much taller or wider ones by QR first. Each step takes up to half a gigabyte more, or what one matrix needs.
 /// Errors: BadArgument, positions of LAPACK gesdd (jobz 1, m 2, n 3, a 4, lda 5, s 6, u 7, ldu 8, vt 9, ldvt 10).
 /// Cost for m >= n: 4 n^2 (m - n / 3) flops for values, about 4 m n^2 + 8 n^3 more with thin vectors (complex: four times that). Source:
 /// LAPACK gesdd; small matrices one-sided Jacobi with column pivoting (Demmel and Veselic 1992, Drmac and Veselic 2008); on a GPU divide

@@ -246,7 +246,8 @@ void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64
 }
 
 /// gesvd where some matrices may have more than gesvd_tiny_most rows or columns; up to `limit` of them svd_block decomposes, but for tall
-/// and wide matrices of few columns or rows. A ragged batch goes by classes of sizes, so that a matrix gets the bits that it has alone.
+/// and wide matrices of few columns or rows. A ragged batch goes by classes of sizes, so that a matrix gets the bits that it has alone,
+/// but for tall and wide ones of few columns or rows (docs/gpu.md).
 template <typename T, Machine<T> M>
 void gesvd_by_sizes(M& machine, GesvdTask<T> const& task, std::int64_t limit) {
   std::int64_t const most = std::max(task.a.rows, task.a.cols), small = std::max<std::int64_t>(limit, gesvd_tiny_most);

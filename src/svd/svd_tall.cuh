@@ -28,7 +28,8 @@ SIMT_KERNEL void SIMT_BOUNDS(svd_tall_threads, 1) svd_tall_stack(SvdTallStack<T>
   Index const square = n * n, of_matrix = square * work.parts;
   for (Index e = block_index() * svd_tall_threads + thread_index(); e < work.a.count * of_matrix; e += block_count() * svd_tall_threads) {
     Index const b = e / of_matrix;
-    int const of_all = static_cast<int>(e % of_matrix), p = of_all / static_cast<int>(square), i = of_all / n % n, j = of_all % n;
+    Index const of_all = e % of_matrix;
+    int const p = static_cast<int>(of_all / square), i = static_cast<int>(of_all / n % n), j = static_cast<int>(of_all % n);
     T value = from_real<T>(0);
     if (j >= i) value = *work.a.at(b, static_cast<int>(svd_tall_begin(work.a.rows, work.parts, p)) + i, j);
     if (work.exponents) {

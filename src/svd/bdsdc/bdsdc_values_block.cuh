@@ -90,7 +90,7 @@ SIMT_KERNEL void SIMT_BOUNDS(bdsdc_block_most, 4) bdsdc_values_block(BdsdcValues
     R x = multiply_add((R(k - below_low) + R(0.5)) * reciprocal(R(larger(below_high - below_low, 1))), high - low, low);
     bool done = k >= n || bound == R(0);
     squares[k] = x * x;
-    R former_distance = bound, former_width = bound;
+    R former_distance = bound, former_width = bound, reach = R(0.4);
     int buffer = 0;
     sync_block();
     SIMT_LOOP
@@ -115,18 +115,19 @@ SIMT_KERNEL void SIMT_BOUNDS(bdsdc_block_most, 4) bdsdc_values_block(BdsdcValues
         R const change = R(together) * reciprocal(at_x.derivative - others), root_square = square - change;
         R root = root_square > R(0) ? root_of(root_square) : R(0);
         R const distance = magnitude(root - x);
-        bool const converges =
-            (turn < most_steps_of_newton || turn % 2 != 0) && (distance <= R(0.5) * former_distance || width <= R(0.5) * former_width);
+        bool const converges = (turn < most_steps_of_newton || turn % 2 != 0 || width <= R(0.5) * former_width) &&
+                               (distance <= R(0.5) * former_distance || width <= R(0.5) * former_width);
         bool const usable = converges && root_square == root_square && root >= low - enough && root <= high + enough;
         R next = middle;
         estimate = middle;
         if (usable) {
-          // Once it has converged, the next point is beyond the value, so that the bracket closes.
-          R const beyond = R(0.4) * enough;
+          // Once it has converged, the next point is beyond the value, so that the bracket closes: the farther, the more often that failed.
+          R const beyond = reach * enough;
           root = larger(smaller(root, high), low);
           estimate = root;
           R const point = root - low < beyond ? root + beyond : high - root < beyond ? root - beyond : root;
           if (point > low && point < high) next = point;
+          reach = point == root ? R(0.4) : R(8) * reach;
         }
         former_distance = usable ? larger(distance, enough) : bound;
         former_width = width;
