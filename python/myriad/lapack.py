@@ -309,10 +309,21 @@ def _scalar(name, x):
     return complex(x)
 
 
-def _factor(name, x):
-    """x, a number, or an array without axes in GPU memory, which the GPU reads when it multiplies."""
-    if getattr(x, 'ndim', None) == 0 and hasattr(x, '__dlpack_device__') and not getattr(x, 'requires_grad', False):
-        if x.__dlpack_device__()[0] in (2, 13):  # CUDA, managed memory
+_SUMS = {'float16': 'float32', 'bfloat16': 'float32', 'complex32': 'complex64'}  # the types in which products of 16-bit types are summed
+
+
+def _factor(name, x, library, a):
+    """x, a number, or an array without axes in the memory of the GPU of matrices a, which reads it when it multiplies."""
+    if getattr(x, 'ndim', None) == 0 and hasattr(x, '__dlpack_device__') and not getattr(x, 'requires_grad', False) and not library.on_cpu(a):
+        kind, gpu = x.__dlpack_device__()
+        if kind in (2, 13):  # CUDA, managed memory
+            given, of_a = (str(y.dtype).removeprefix('torch.') for y in (x, a))
+            wanted = _SUMS.get(of_a, of_a)
+            if given != wanted:
+                raise ValueError(f'{name} has an element of type {given}; in GPU memory it needs {wanted}')
+            of_matrices = (a.arrays[0] if type(a) is Ragged else a).__dlpack_device__()[1]
+            if gpu != of_matrices:
+                raise ValueError(f'{name} is on GPU {gpu}; the matrices are on GPU {of_matrices}')
             return x
     return _scalar(name, x)
 
@@ -454,7 +465,7 @@ def trsm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
     """
     library, batch, a, b = _take('trsm', a=a, b=b)
     side, uplo, diag = _letter('trsm: side', side, 'LR'), _letter('trsm: uplo', uplo, 'LU'), _letter('trsm: diag', diag, 'NU')
-    alpha = _factor('trsm: alpha', alpha)
+    alpha = _factor('trsm: alpha', alpha, library, a)
     x, = _overwritten(library, batch, ('trsm: out', b, out))
     _myriad.trsm(library.queue(x), side, uplo, diag, alpha, a, x)
     return x
@@ -465,7 +476,7 @@ def trmm(a, b, *, side='L', uplo='L', diag='N', alpha=1.0, out=None) -> Array:
     """alpha A B (side 'L') or alpha B A ('R') with a triangular A. a: (..., n, n). alpha is as in trsm. Cost: n^2 k flops."""
     library, batch, a, b = _take('trmm', a=a, b=b)
     side, uplo, diag = _letter('trmm: side', side, 'LR'), _letter('trmm: uplo', uplo, 'LU'), _letter('trmm: diag', diag, 'NU')
-    alpha = _factor('trmm: alpha', alpha)
+    alpha = _factor('trmm: alpha', alpha, library, a)
     product, = _overwritten(library, batch, ('trmm: out', b, out))
     _myriad.trmm(library.queue(product), side, uplo, diag, alpha, a, product)
     return product
@@ -479,12 +490,12 @@ def gemm(a, b, c=None, *, alpha=1.0, beta=0.0, out=None) -> Array:
     (16-bit types: float32), are not fetched: the GPU reads them when it multiplies, and each launch of a CUDA graph reads them again.
     Workspace is then needed: at most 256 MiB or one matrix of the result. Cost: 2 m n k flops.
     """
-    alpha, beta = _factor('gemm: alpha', alpha), _factor('gemm: beta', beta)
+    library, batch, a, b, *added = _take('gemm', 0, True, a=a, b=b, **({} if c is None else {'c': c}))
+    alpha, beta = _factor('gemm: alpha', alpha, library, a), _factor('gemm: beta', beta, library, a)
     if c is not None:
-        library, batch, a, b, c = _take('gemm', 0, True, a=a, b=b, c=c)
+        c, = added
         result, = _overwritten(library, batch, ('gemm: out', c, out))
     else:
-        library, batch, a, b = _take('gemm', 0, True, a=a, b=b)
         beta = 0.0
         if type(library) is RaggedOf:
             if out is None:

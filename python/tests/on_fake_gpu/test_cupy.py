@@ -96,6 +96,13 @@ def test_scalars_in_gpu_memory():
     close(*of_cupy(lapack.gemm(gpu(np.nan * a), gpu(b), gpu(np.nan * c), alpha=alpha, beta=beta)), 0 * c)
     with pytest.raises(ValueError, match='gemm: alpha has an element of type float32; in GPU memory it needs float64'):
         lapack.gemm(*on_gpu, alpha=gpu(np.array(1, 'f4')))
+    # Nothing is written before an error.
+    for call in (lapack.gemm, lapack.trmm, lapack.trsm):
+        matrices_of = on_gpu if call is lapack.gemm else (gpu(a), gpu(b))
+        out = gpu(np.full_like(c, 7))
+        with pytest.raises(ValueError, match='alpha has an element of type float32'):
+            call(*matrices_of, alpha=gpu(np.array(1, 'f4')), out=out)
+        assert (of_cupy(out)[0] == 7).all()
     with pytest.raises(TypeError, match='gemm: alpha'):
         lapack.gemm(*on_gpu, alpha=gpu(np.ones(1)))
 
