@@ -595,6 +595,32 @@ std::function<void()> work(GesvdCase<T>& c, int threads) {
   };
 }
 
+/// LAPACK's takes no wide matrices, and returns V.
+template <typename T>
+std::function<void()> work(GejsvCase<T>& c, int threads) {
+  SvdJob const what = c.problem().svd_job;
+  if (what == SvdJob::left || what == SvdJob::right) return {};
+  for (std::int64_t i = 0; i < c.problem().count; ++i)
+    if (c.a.rows(i) < c.a.cols(i) || c.a.cols(i) == 0) return {};
+  return [&c, threads, what] {
+    for_each_matrix(threads, c.problem().count, [&](std::int64_t i) {
+      Matrix<T> const a(c.a.view(), i), u(c.u.view(), i), vt(c.vt.view(), i);
+      Int const n = a.n;
+      lapack::GejsvSizes const sizes(a.m, n, what != SvdJob::values);
+      T* const v = workspace<T, 1>(std::int64_t{n} * n);
+      Real<T>* const s = c.s.view().matrix(i);
+      Real<T> factor{};
+      c.info.data()[i] =
+          lapack::gejsv<T>(static_cast<char>(what), a.m, n, a.data, a.ld, s, u.data, std::max(u.ld, 1), v, n, workspace<T>(sizes.work),
+                           workspace<Real<T>, 2>(sizes.reals), workspace<Int>(sizes.integers), factor);
+      for (Int j = 0; j < n; ++j) s[j] *= factor;
+      if (what == SvdJob::values) return;
+      for (Int j = 0; j < n; ++j)
+        for (Int r = 0; r < n; ++r) vt.data[j + std::int64_t{r} * vt.ld] = conjugate(v[r + std::int64_t{j} * n]);
+    });
+  };
+}
+
 template <typename T>
 std::function<void()> work(GelsdCase<T>& c, int threads) {
   return [&c, threads] {
@@ -685,7 +711,7 @@ class LapackPeer final : public Peer {
       for_case_of<T, GemmCase, GemvCase, GerCase, SymvCase, HemvCase, SymmCase, HemmCase, SyrkCase, HerkCase, Syr2kCase, Her2kCase,
                   TrsmCase, TrmmCase, TrsvCase, TrmvCase, TrtriCase, GetrfCase, GetrsCase, GesvCase, SolveCase, GetriCase, InverseCase,
                   DetCase, LogdetCase, PotrfCase, PotrsCase, PosvCase, SolvePositiveDefiniteCase, PotriCase, GeqrfCase, OrmqrCase,
-                  OrgqrCase, GelsCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GesvdCase, GelsdCase, GebrdCase, GerfsCase>(
+                  OrgqrCase, GelsCase, SyevdCase, SytrdCase, OrgtrCase, OrmtrCase, GesvdCase, GejsvCase, GelsdCase, GebrdCase, GerfsCase>(
           run, [&](auto& c) { found = work(c, threads); });
       return found;
     });

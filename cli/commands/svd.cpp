@@ -20,6 +20,7 @@ struct SvdOptions : Options {
   std::string a;
   bool values = false;  ///< singular values only
   bool full = false;    ///< all columns of U and rows of V^H
+  bool relative = false;
 
   [[nodiscard]] SvdJob what() const { return values ? SvdJob::values : full ? SvdJob::full : SvdJob::thin; }
 };
@@ -28,6 +29,7 @@ template <typename T>
 int run(SvdOptions const& options, Job& job, io::Source const& source) {
   using R = Real<T>;
   SvdJob const what = options.what();
+  auto* const decompose = options.relative ? &gejsv<T> : &gesvd<T>;
   auto const rows = [&](std::int64_t m) { return source.rows_of(m); };
   auto const cols = [&](std::int64_t m) { return source.cols_of(m); };
   auto const values = [&](std::int64_t m) { return std::min(rows(m), cols(m)); };
@@ -56,13 +58,13 @@ int run(SvdOptions const& options, Job& job, io::Source const& source) {
     StreamOperand<Batch<T>> const matrices_in{a.work.batch(), StreamUse::in};  // overwritten, but not copied back from a GPU
     if (options.values) {
       job.compute(matrices_in, out(s.batch()), out(info.data()),
-                  [](Queue& q, auto matrices, auto of_s, int* i) { gesvd<T>(q, SvdJob::values, matrices, of_s, {}, {}, i); });
+                  [=](Queue& q, auto matrices, auto of_s, int* i) { decompose(q, SvdJob::values, matrices, of_s, {}, {}, i); });
     } else {
       u.resize(sizes.left);
       vt.resize(sizes.right);
       job.compute(
           matrices_in, out(s.batch()), out(u.batch()), out(vt.batch()), out(info.data()),
-          [=](Queue& q, auto matrices, auto of_s, auto left, auto right, int* i) { gesvd<T>(q, what, matrices, of_s, left, right, i); });
+          [=](Queue& q, auto matrices, auto of_s, auto left, auto right, int* i) { decompose(q, what, matrices, of_s, left, right, i); });
     }
     for (std::int64_t b = 0; b < count; ++b)
       if (info[static_cast<std::size_t>(b)] == 0 && !all_finite(s.matrix(b), s.elements_of(b))) info[static_cast<std::size_t>(b)] = -1;
@@ -89,6 +91,8 @@ void add_svd(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("svd", "Singular value decomposition: A = U diag(s) V^H");
   command.add_option("A", options->a, wrapped(matrices_help))->required()->type_name("FILE");
   command.add_flag("--values", options->values, "Compute singular values alone");
+  command.add_flag("--relative", options->relative,
+                   wrapped("Compute values with high relative accuracy where rows or columns differ in size, by one-sided Jacobi (gejsv)"));
   command.add_flag("--full", options->full, "Compute all columns of U and all rows of V^H, not the first min(m, n)");
   add_options(command, *options,
               {.verify_help = "Report the largest normwise error and its matrix: the largest of |A - U diag(s) V^H| / |A|, |I - U^H U| and "

@@ -641,16 +641,28 @@ def gesvd(a, *, jobz='S', out=None, s=None, u=None, vt=None, info=None) -> Gesvd
     a: (..., m, n), destroyed where out=a; s: (..., k), descending. info k: NaN or infinity; 0 < i: not converged. Cost for m >= n:
     4 n^2 (m - n / 3) flops, and about 4 m n^2 + 8 n^3 with thin vectors.
     """
-    library, batch, a = _take('gesvd', a=a)
-    jobz = _letter('gesvd: jobz', jobz, 'NSAUV')
-    s = _vectors(library, 'gesvd: s', s, a, batch, _k, library.real(a.dtype))
+    return _singular_values('gesvd', a, jobz, out, s, u, vt, info)
+
+
+@_routine
+def gejsv(a, *, jobz='S', out=None, s=None, u=None, vt=None, info=None) -> Gesvd:
+    """gesvd with high relative accuracy: where a = B D (m >= n) or a = D B (m <= n) with a diagonal D, values have relative errors of the order
+    of max(m, n) u cond(B). Arguments and results: those of gesvd. Cost: on a CPU 1.2 to 1.5 times that of gesvd, on a GPU more.
+    """
+    return _singular_values('gejsv', a, jobz, out, s, u, vt, info)
+
+
+def _singular_values(name, a, jobz, out, s, u, vt, info) -> Gesvd:
+    library, batch, a = _take(name, a=a)
+    jobz = _letter(f'{name}: jobz', jobz, 'NSAUV')
+    s = _vectors(library, f'{name}: s', s, a, batch, _k, library.real(a.dtype))
     if jobz in 'SAU' or u is not None:
-        u = _matrices(library, 'gesvd: u', u, a, batch, (lambda m, n: (m, m)) if jobz == 'A' else lambda m, n: (m, min(m, n)))
+        u = _matrices(library, f'{name}: u', u, a, batch, (lambda m, n: (m, m)) if jobz == 'A' else lambda m, n: (m, min(m, n)))
     if jobz in 'SAV' or vt is not None:
-        vt = _matrices(library, 'gesvd: vt', vt, a, batch, (lambda m, n: (n, n)) if jobz == 'A' else lambda m, n: (min(m, n), n))
-    info = _info(library, 'gesvd', info, a, batch)
-    a, = _overwritten(library, batch, ('gesvd: out', a, out))
-    _myriad.gesvd(library.queue(a), jobz, a, s, u, vt, info)
+        vt = _matrices(library, f'{name}: vt', vt, a, batch, (lambda m, n: (n, n)) if jobz == 'A' else lambda m, n: (min(m, n), n))
+    info = _info(library, name, info, a, batch)
+    a, = _overwritten(library, batch, (f'{name}: out', a, out))
+    getattr(_myriad, name)(library.queue(a), jobz, a, s, u, vt, info)
     return Gesvd(s, u, vt, info)
 
 

@@ -367,6 +367,7 @@ void define_routines(nb::module_& m) {
   ROUTINE(ormtr, "l:side l:uplo l:trans m:a v:tau M:c");
   ROUTINE(unmtr, "l:side l:uplo l:trans m:a v:tau M:c");
   ROUTINE(gesvd, "l:jobz M:a V:s M:u? M:vt? I:info?");
+  ROUTINE(gejsv, "l:jobz M:a V:s M:u? M:vt? I:info?");
   ROUTINE(pinv, "m:a d:rcond M:x I:rank? I:info?");
   ROUTINE(gebrd, "M:a V:d V:e V:tauq V:taup");
   ROUTINE(orgbr, "l:vect i:k z:k_sizes M:a v:tau");

@@ -1,4 +1,6 @@
 """myriad.lapack: the relations that the results of LAPACK satisfy, in new arrays, in place and in arrays of the caller."""
+import itertools
+
 import numpy as np
 import pytest
 
@@ -114,8 +116,8 @@ def test_eigen(dtype, uplo):
 def test_singular_values(dtype, m, n):
     a = random((3, m, n), dtype)
     k = min(m, n)
-    for job in 'SANUV':
-        s, u, vt, info = lapack.gesvd(a, jobz=job)
+    for routine, job in itertools.product((lapack.gesvd, lapack.gejsv), 'SANUV'):
+        s, u, vt, info = routine(a, jobz=job)
         close(s, np.linalg.svd(a, compute_uv=False))
         assert (u is None) == (job in 'NV') and (vt is None) == (job in 'NU')
         if job in 'SA':

@@ -1074,13 +1074,22 @@ myriad_status myriad_unmtr(myriad_queue* queue, myriad_side side, myriad_uplo up
   return apply_q_of_sytrd("unmtr", queue, side, uplo, trans, a, tau, c);
 }
 
+static myriad_status singular_values(char const* routine, bool relative, myriad_queue* queue, myriad_svd_job job, myriad_batch const* a,
+                                     myriad_batch const* s, myriad_batch const* u, myriad_batch const* vt, int* info) {
+  return call(queue, routine, {{a, {4, "a"}}, real(s, {6, "s"}), unless_missing(u, {7, "u"}), unless_missing(vt, {9, "vt"})},
+              [&]<typename T>(Queue& q) {
+                auto const what = letter<myriad::SvdJob>(routine, job, {1, "jobz"}, "NSAUV");
+                auto* const decompose = relative ? &myriad::gejsv<T> : &myriad::gesvd<T>;
+                decompose(q, what, as<T>(a), as<myriad::Real<T>>(s), as<T>(u), as<T>(vt), info);
+              });
+}
 myriad_status myriad_gesvd(myriad_queue* queue, myriad_svd_job job, myriad_batch const* a, myriad_batch const* s, myriad_batch const* u,
                            myriad_batch const* vt, int* info) {
-  return call(queue, "gesvd", {{a, {4, "a"}}, real(s, {6, "s"}), unless_missing(u, {7, "u"}), unless_missing(vt, {9, "vt"})},
-              [&]<typename T>(Queue& q) {
-                auto const what = letter<myriad::SvdJob>("gesvd", job, {1, "jobz"}, "NSAUV");
-                myriad::gesvd<T>(q, what, as<T>(a), as<myriad::Real<T>>(s), as<T>(u), as<T>(vt), info);
-              });
+  return singular_values("gesvd", false, queue, job, a, s, u, vt, info);
+}
+myriad_status myriad_gejsv(myriad_queue* queue, myriad_svd_job job, myriad_batch const* a, myriad_batch const* s, myriad_batch const* u,
+                           myriad_batch const* vt, int* info) {
+  return singular_values("gejsv", true, queue, job, a, s, u, vt, info);
 }
 
 myriad_status myriad_pinv(myriad_queue* queue, myriad_batch const* a, double rcond, myriad_batch const* x, int* rank, int* info) {

@@ -75,6 +75,7 @@ constexpr std::array cases{
     Case{"orgtr", "eigen", "u", "ma", square, make<OrgtrCase>},
     Case{"ormtr", "eigen", "ousr", "ma", nullptr, make<OrmtrCase>},
     Case{"gesvd", "svd", "jr", "ma", nullptr, make<GesvdCase>},
+    Case{"gejsv", "svd", "jr", "ma", nullptr, make<GejsvCase>},
     Case{"pinv", "svd", "r", "ma", nullptr, make<PinvCase>},
     Case{"gelsd", "svd", "kr", "ma", nullptr, make<GelsdCase>},
     Case{"matrix_rank", "svd", "r", "ma", nullptr, make<MatrixRankCase>},

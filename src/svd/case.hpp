@@ -52,14 +52,15 @@ std::vector<RealPartOf<W>> singular_values(Dense<W> a) {
   return values;
 }
 
-/// Checks A = U diag(s) V^H.
+/// Checks A = U diag(s) V^H, of gesvd or gejsv.
 template <typename T>
-struct GesvdCase final : CaseRun {
+struct SvdCase : CaseRun {
   Array<T> a, u, vt;
   Array<Real<T>> s;
   Array<int> info;
 
-  explicit GesvdCase(Problem const& p)
+  /// With `graded`, random matrices are B D or D B, see GejsvCase.
+  SvdCase(Problem const& p, bool graded)
       : CaseRun(p),
         a(p, size_m, size_n),
         u(p, wants_u(p.svd_job) ? size_m : none,
@@ -73,14 +74,23 @@ struct GesvdCase final : CaseRun {
            wants_vt(p.svd_job) ? size_n : none),
         s(p, p.layout_beside(), size_min, size_one),
         info(p, Layout::column_major, size_one, size_one) {
-    for (std::int64_t b = 0; b < p.count; ++b) a.assign(b, with_singular_values(p, b, 1, a.rows(b), a.cols(b)));
+    for (std::int64_t b = 0; b < p.count; ++b) {
+      std::int64_t const m = a.rows(b), n = a.cols(b);
+      if (!graded || p.input_of(b) != Input::random) {
+        a.assign(b, with_singular_values(p, b, 1, m, n));
+        continue;
+      }
+      auto x = general(p, Input::dominant, b, 1, m, n);
+      for (std::int64_t j = 0; j < n; ++j)
+        for (std::int64_t i = 0; i < m; ++i) x(i, j) *= grade(m < n ? i : j);
+      a.assign(b, x);
+    }
     if (wants_u(p.svd_job)) hold({&u}, Role::output);
     if (wants_vt(p.svd_job)) hold({&vt}, Role::output);
     hold({&s}, Role::output);
     hold({&a}, Role::destroyed);
     hold_info(info);
   }
-  void run(Queue& queue) override { gesvd<T>(queue, problem().svd_job, a.view(), s.view(), u.view(), vt.view(), info.data()); }
   double bytes() const override { return a.bytes() + s.bytes() + u.bytes() + vt.bytes(); }
 
  protected:
@@ -167,6 +177,8 @@ struct GesvdCase final : CaseRun {
       found.at_most("norm2(A v - s u) / (max(m, n) norm2(A) u)", static_cast<double>(column_norm2(before * y - x, 0) / largest) / size, 30);
     }
   }
+  /// Element i of D: powers of two from 1 to 2^-40, in no order
+  static double grade(std::int64_t i) { return std::ldexp(1.0, -static_cast<int>(13 * i % 41)); }
   double real_flops(Shape s) const override {
     double const m = static_cast<double>(size_max(s)), n = static_cast<double>(size_min(s));
     double const values = 4 * n * n * (m - n / 3);
@@ -175,6 +187,47 @@ struct GesvdCase final : CaseRun {
 
  private:
   static std::int64_t none(Shape) { return 0; }
+};
+
+template <typename T>
+struct GesvdCase final : SvdCase<T> {
+  explicit GesvdCase(Problem const& p) : SvdCase<T>(p, false) {}
+  void run(Queue& queue) override {
+    gesvd<T>(queue, this->problem().svd_job, this->a.view(), this->s.view(), this->u.view(), this->vt.view(), this->info.data());
+  }
+};
+
+/// Checks also that the values of A = B D or D B, with a well-conditioned B and a diagonal D on the shorter side, have small relative
+/// errors.
+template <typename T>
+struct GejsvCase final : SvdCase<T> {
+  using SvdCase<T>::a;
+  using SvdCase<T>::s;
+
+  explicit GejsvCase(Problem const& p) : SvdCase<T>(p, true) {}
+  void run(Queue& queue) override {
+    gejsv<T>(queue, this->problem().svd_job, a.view(), s.view(), this->u.view(), this->vt.view(), this->info.data());
+  }
+
+ protected:
+  void verify(std::int64_t b, Findings& found) const override {
+    SvdCase<T>::verify(b, found);
+    if (found.of_a_part() || this->problem().input_of(b) != Input::random) return;
+    using W = Wide<T>;
+    using R = RealPartOf<W>;
+    auto const before = a.before_wide(b);
+    std::int64_t const m = before.rows(), n = before.cols();
+    if (std::min(m, n) == 0) return;
+    Dense<W> of_b(m, n);
+    for (std::int64_t j = 0; j < n; ++j)
+      for (std::int64_t i = 0; i < m; ++i) of_b(i, j) = before(i, j) / W(R(this->grade(m < n ? i : j)));
+    auto const expected = singular_values<T>(before), values_of_b = singular_values<T>(of_b), values = wide_vector_of(s, b);
+    R worst = 0;
+    for (std::size_t i = 0; i < expected.size(); ++i) worst = std::max(worst, std::abs(values[i] - expected[i]) / expected[i]);
+    double const condition = static_cast<double>(values_of_b.front() / values_of_b.back());
+    found.at_most("abs(s - s_ref) / (max(m, n) s_ref cond(B) u)",
+                  static_cast<double>(worst) / (static_cast<double>(std::max(m, n)) * condition * unit_roundoff<T>), 30);
+  }
 };
 
 /// Checks the number of values above `relative` times the largest one. Values near the cutoff may fall on either side.

@@ -1,5 +1,5 @@
 #pragma once
-/// gesvd by bidiagonalization, for matrices of any size: see blocked/machine.hpp.
+/// gesvd and gejsv of matrices of any size: see blocked/machine.hpp.
 
 #include <algorithm>
 #include <cstdint>
@@ -8,6 +8,7 @@
 #include "blocked/machine.hpp"
 #include "core/dtype.hpp"
 #include "qr/blocked/qr_blocked.hpp"
+#include "qr/pivoted/geqp3_large.hpp"
 #include "reflectors/reflectors_by_panels.hpp"
 #include "runtime/views.hpp"
 #include "svd/bdsdc/bdsdc_by_levels.hpp"
@@ -27,6 +28,8 @@ inline constexpr gpu::KernelName gesvd_load_kernel{"svd/gesvd_kernels", "gesvd_l
 inline constexpr gpu::KernelName gesvd_scale_values_kernel{"svd/gesvd_kernels", "gesvd_scale_values"};
 inline constexpr gpu::KernelName gesvd_place_kernel{"svd/gesvd_kernels", "gesvd_place"};
 inline constexpr gpu::KernelName gesvd_write_kernel{"svd/gesvd_kernels", "gesvd_write"};
+inline constexpr gpu::KernelName gesvd_sort_rows_kernel{"svd/gesvd_jacobi", "gesvd_sort_rows"};
+inline constexpr gpu::KernelName gesvd_jacobi_kernel{"svd/gesvd_jacobi", "gesvd_jacobi"};
 
 /// gesvd of matrices of up to `order` rows and columns; larger ones of a ragged batch are passed over.
 template <typename T, Machine<T> M>
@@ -39,15 +42,16 @@ void svd_by_lanes(M& machine, GesvdTask<T> const& task, std::int64_t order) {
               svd_tiny_arguments(task, c), dtype_of<T>, c);
 }
 
-/// The matrices of a part of the batch: copied to the workspace, scaled; much taller ones than wide reduced to R; reduced to bidiagonal
-/// form, whose vectors are multiplied by the reflectors. Wide matrices are conjugate transposed on the way in and out.
+/// The matrices of a part of the batch: copied to the workspace, scaled; much taller ones than wide reduced to R; then reduced to
+/// bidiagonal form, whose vectors are multiplied by the reflectors, or, for high relative accuracy, to a triangle whose rows are rotated.
+/// Wide matrices are conjugate transposed on the way in and out.
 template <typename T, Machine<T> M>
-class GesvdByBidiagonalization {
+class GesvdBySteps {
   using D = gpu::DeviceElement<T>;
   using R = Real<T>;
 
  public:
-  GesvdByBidiagonalization(M& machine, GesvdTask<T> const& task, GesvdPlan const& plan, std::int64_t above, int parts, void* memory)
+  GesvdBySteps(M& machine, GesvdTask<T> const& task, GesvdPlan const& plan, std::int64_t above, int parts, void* memory)
       : machine_(machine), task_(task), plan_(plan), work_(placed<GesvdWorkspace<T>>(memory, plan, task.a.count, parts)) {
     std::int64_t const count = task.a.count, l = plan.l, k = plan.k;
     auto const of_device = [](T* x) { return reinterpret_cast<D*>(x); };
@@ -55,6 +59,8 @@ class GesvdByBidiagonalization {
     auto const of_kernel = [&](int which) { return reinterpret_cast<simt::Index*>(sizes(which)); };
     qr_ = workspace(work_.qr, l, k, sizes(0), sizes(1));
     reduced_ = workspace(work_.reduced, plan.rows, k, sizes(2), sizes(3));
+    sorted_ = reduced_;
+    sorted_.data = work_.sorted;
     long_side_ = workspace(work_.long_side, l, plan.long_columns(), sizes(4), sizes(5));
     short_side_ = workspace(work_.short_side, k, k, sizes(3), sizes(3));
     // The rows and columns of the long vectors that the reflectors of the bidiagonal form change
@@ -72,6 +78,7 @@ class GesvdByBidiagonalization {
                 .columns = plan.full ? GesvdColumns::full : GesvdColumns::thin,
                 .small = plan.small,
                 .above = static_cast<int>(above),
+                .by_jacobi = plan.by_jacobi,
                 .side = 0,
                 .sizes = {.qr_rows = of_kernel(0),
                           .qr_columns = of_kernel(1),
@@ -101,7 +108,16 @@ class GesvdByBidiagonalization {
                 .order = vectors.order,
                 .q_ld = vectors.ld,
                 .q_stride = vectors.stride,
-                .q_line = vectors.line};
+                .q_line = vectors.line,
+                .jacobi = {.sorted = of_device(work_.sorted),
+                           .rotated = of_device(work_.rotated),
+                           .rows = work_.rows,
+                           .columns = work_.columns,
+                           .lengths = work_.lengths,
+                           .places = work_.places,
+                           .most_rows = plan.rows,
+                           .of_long = plan.long_side,
+                           .of_short = plan.short_side}};
   }
 
   void run() {
@@ -113,44 +129,10 @@ class GesvdByBidiagonalization {
     // For matrices without elements in a ragged batch
     if (task_.info) machine_.clear(task_.info, count);
     if (plan_.some_small) decompose_small();
-    Batch<T> const tauq = taus(work_.tauq), taup = taus(work_.taup);
-    if (plan_.some_large) {
-      gebrd_on<T>(machine_, {.a = reduced_,
-                             .d = vectors(work_.bidiagonal.d, plan_.k, count),
-                             .e = vectors(work_.bidiagonal.e, plan_.k - 1, count, plan_.k),
-                             .tauq = tauq,
-                             .taup = taup});
-      auto const given = [&](auto& bidiagonal) {
-        bidiagonal.s = kernels_.s;
-        bidiagonal.info = task_.info;
-        bidiagonal.sizes = kernels_.sizes.columns;
-      };
-      given(work_.bidiagonal.vectors);
-      given(work_.bidiagonal.values);
-      plan_.vectors() ? bdsdc_by_levels<R>(machine_, work_.bidiagonal.vectors) : bdsdc_values<R>(machine_, work_.bidiagonal.values);
-    }
+    if (plan_.some_large) plan_.by_jacobi ? rotate() : bidiagonalize();
     if (!plan_.vectors()) return;
-    if (plan_.long_side) {
-      launch_side(gesvd_place_kernel, 0, columns_of_place(plan_.long_columns()), 0);
-      if (plan_.some_large)
-        ormbr_on<T>(
-            machine_,
-            {.vect = Vect::q, .adjoint = false, .k = {plan_.k, reduced_.col_sizes}, .a = reduced_, .tau = tauq, .c = long_reduced_});
-      if (plan_.some_by_qr)
-        reflectors_by_panels<T>(
-            machine_,
-            {.lower = true, .adjoint = false, .job = ReflectorsJob::apply, .a = qr_, .tau = taus(work_.tau), .c = long_side_, .shift = 0},
-            0);
-    }
-    if (plan_.short_side && plan_.some_large) {
-      launch_side(gesvd_place_kernel, 1, columns_of_place(plan_.k), 0);
-      ormbr_on<T>(machine_, {.vect = Vect::p,
-                             .adjoint = false,
-                             .k = {plan_.rows, reduced_.row_sizes},
-                             .a = conjugate_transposed(reduced_),
-                             .tau = taup,
-                             .c = short_side_});
-    }
+    if (plan_.long_side) form_long_side();
+    if (plan_.short_side && plan_.some_large && !plan_.by_jacobi) form_short_side();
     if (wants_u()) launch_side(gesvd_write_kernel, 0, tiles(task_.u), gesvd_tile_bytes(sizeof(T)));
     if (wants_vt()) launch_side(gesvd_write_kernel, 1, tiles(task_.vt), gesvd_tile_bytes(sizeof(T)));
   }
@@ -214,22 +196,78 @@ class GesvdByBidiagonalization {
     launch(gesvd_scale_values_kernel, (count * plan_.small + gesvd_threads - 1) / gesvd_threads, 0);
   }
 
+  /// Bidiagonal form, its values, and with vectors its singular vectors.
+  void bidiagonalize() {
+    std::int64_t const count = task_.a.count;
+    gebrd_on<T>(machine_, {.a = reduced_,
+                           .d = vectors(work_.bidiagonal.d, plan_.k, count),
+                           .e = vectors(work_.bidiagonal.e, plan_.k - 1, count, plan_.k),
+                           .tauq = taus(work_.tauq),
+                           .taup = taus(work_.taup)});
+    auto const given = [&](auto& bidiagonal) {
+      bidiagonal.s = kernels_.s;
+      bidiagonal.info = task_.info;
+      bidiagonal.sizes = kernels_.sizes.columns;
+    };
+    given(work_.bidiagonal.vectors);
+    given(work_.bidiagonal.values);
+    plan_.vectors() ? bdsdc_by_levels<R>(machine_, work_.bidiagonal.vectors) : bdsdc_values<R>(machine_, work_.bidiagonal.values);
+  }
+
+  /// QR with column pivoting of the matrices with their rows sorted; Jacobi on R^H, which yields values, short vectors, and long ones but
+  /// for Q.
+  void rotate() {
+    std::int64_t const count = task_.a.count;
+    launch(gesvd_sort_rows_kernel, count, gesvd_threads * static_cast<std::int64_t>(sizeof(int)));
+    machine_.clear(work_.columns, plan_.k * count);  // no column comes first
+    geqp3_large<T>(machine_, {.a = sorted_, .jpvt = vectors(work_.columns, plan_.k, count), .tau = taus(work_.tauq)});
+    launch(gesvd_jacobi_kernel, count, gesvd_search_bytes);
+  }
+
+  void form_long_side() {
+    auto const multiply_by_q = [&](Batch<T> const& reflectors, T* tau, Batch<T> const& c) {
+      reflectors_by_panels<T>(
+          machine_, {.lower = true, .adjoint = false, .job = ReflectorsJob::apply, .a = reflectors, .tau = taus(tau), .c = c, .shift = 0},
+          0);
+    };
+    if (!plan_.by_jacobi || plan_.some_small) launch_side(gesvd_place_kernel, 0, columns_of_place(plan_.long_columns()), 0);
+    if (plan_.by_jacobi)
+      multiply_by_q(sorted_, work_.tauq, long_reduced_);
+    else if (plan_.some_large)
+      ormbr_on<T>(machine_, {.vect = Vect::q,
+                             .adjoint = false,
+                             .k = {plan_.k, reduced_.col_sizes},
+                             .a = reduced_,
+                             .tau = taus(work_.tauq),
+                             .c = long_reduced_});
+    if (plan_.some_by_qr) multiply_by_q(qr_, work_.tau, long_side_);
+  }
+  void form_short_side() {
+    launch_side(gesvd_place_kernel, 1, columns_of_place(plan_.k), 0);
+    ormbr_on<T>(machine_, {.vect = Vect::p,
+                           .adjoint = false,
+                           .k = {plan_.rows, reduced_.row_sizes},
+                           .a = conjugate_transposed(reduced_),
+                           .tau = taus(work_.taup),
+                           .c = short_side_});
+  }
+
   M& machine_;
   GesvdTask<T> task_;
   GesvdPlan plan_;
   GesvdWorkspace<T> work_;
-  Batch<T> qr_, reduced_, long_side_, long_reduced_, short_side_;
+  Batch<T> qr_, reduced_, sorted_, long_side_, long_reduced_, short_side_;
   Gesvd<D> kernels_{};
 };
 
 /// gesvd, for as many matrices at a time as `workspace` bytes hold. `small`: rows of R up to which svd_tiny and svd_block decompose it.
 /// Matrices of a ragged batch with up to `above` rows and columns are passed over, but for their info.
 template <typename T, Machine<T> M>
-void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64_t small = gesvd_tiny_most, std::int64_t above = 0,
-                                std::int64_t workspace = gesvd_workspace) {
+void gesvd_by_steps(M& machine, GesvdTask<T> const& task, std::int64_t small = gesvd_tiny_most, std::int64_t above = 0,
+                    std::int64_t workspace = gesvd_workspace) {
   std::int64_t const all = task.a.count;
   if (all == 0) return;
-  GesvdPlan const plan(task.job, task.a.rows, task.a.cols, task.a.ragged(), small);
+  GesvdPlan const plan(task.job, task.a.rows, task.a.cols, task.a.ragged(), small, task.relative);
   if (plan.k == 0) {
     if (task.info) machine.clear(task.info, all);
     if (!plan.full) return;
@@ -241,7 +279,7 @@ void gesvd_by_bidiagonalization(M& machine, GesvdTask<T> const& task, std::int64
   auto memory = machine.memory(bytes_of<GesvdWorkspace<T>>(plan, some, parts));
   for (std::int64_t b = 0; b < all; b += some) {
     GesvdTask<T> const here = matrices(task, b, std::min(some, all - b));
-    GesvdByBidiagonalization<T, M>(machine, here, plan, above, parts, memory.data()).run();
+    GesvdBySteps<T, M>(machine, here, plan, above, parts, memory.data()).run();
   }
 }
 
@@ -253,7 +291,7 @@ void gesvd_by_sizes(M& machine, GesvdTask<T> const& task, std::int64_t limit) {
   std::int64_t const most = std::max(task.a.rows, task.a.cols), small = std::max<std::int64_t>(limit, gesvd_tiny_most);
   bool const ragged = task.a.ragged();
   if (svd_is_tall(task, machine.device())) return svd_of_tall<T>(machine, task, gesvd_workspace);
-  if (most > limit) gesvd_by_bidiagonalization<T>(machine, task, small, ragged ? small : 0);
+  if (most > limit) gesvd_by_steps<T>(machine, task, small, ragged ? small : 0);
   if (limit > 0 && (ragged || most <= limit)) svd_by_block<T>(machine, task, ragged ? gesvd_tiny_most : -1, std::min(most, limit));
   if (ragged) svd_by_lanes<T>(machine, task, gesvd_tiny_most);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/// Singular value decompositions by bidiagonalization: declarations shared by host and kernels.
+/// Singular value decompositions of matrices that no block holds: declarations shared by host and kernels.
 
 #include "simt/matrices.hpp"
 
@@ -30,11 +30,24 @@ enum class GesvdColumns : int { thin, full };
 /// The sizes of each matrix of a ragged batch, one array each.
 struct GesvdSizes {
   simt::Index *qr_rows, *qr_columns;  ///< of matrices that are reduced to R; else zero
-  simt::Index *rows, *columns;        ///< of the matrices that are reduced to bidiagonal form; else zero
+  simt::Index *rows, *columns;        ///< of the matrices that are reduced to bidiagonal form or rotated; else zero
   simt::Index* long_rows;             ///< of the vectors of the longer side
   simt::Index* long_columns;
   simt::Index* long_reduced;  ///< of their columns, the number that the reflectors of the bidiagonal form change
   simt::Index* small;         ///< rows and columns of a small R; else zero
+};
+
+/// What the rotation of columns needs in the workspace. `sorted` is stored as `reduced`, `rotated` as `short_side`.
+template <typename T>
+struct GesvdJacobi {
+  T* sorted;               ///< the matrix with its rows in descending order of magnitude, then Q and R of its QR with column pivoting
+  T* rotated;              ///< R^H, whose columns are rotated
+  int* rows;               ///< per matrix two numbers for each row: which one it was, and its exponent
+  int const* columns;      ///< per matrix k numbers: which column of the matrix, from 1 on, each column of R was
+  simt::Real<T>* lengths;  ///< per matrix k numbers
+  int* places;             ///< per matrix k numbers: the columns in the order of their lengths
+  simt::Index most_rows;   ///< rows of `reduced`
+  bool of_long, of_short;  ///< whether the vectors of the longer and of the shorter side are wanted
 };
 
 /// Arguments of all kernels. Matrices in the workspace are column-major.
@@ -47,6 +60,7 @@ struct Gesvd {
   GesvdColumns columns;
   int small;         ///< see GesvdShape
   int above;         ///< matrices of up to so many rows and columns are passed over
+  bool by_jacobi;    ///< whether matrices that are not small are rotated, not reduced to bidiagonal form
   int side;          ///< of vectors that a launch works on
   GesvdSizes sizes;  ///< ragged only
 
@@ -61,6 +75,8 @@ struct Gesvd {
   simt::Real<T> const* q;
   int const* order;
   simt::Index q_ld, q_stride, q_line;
+
+  GesvdJacobi<T> jacobi;  ///< `by_jacobi` only
 
   SIMT_INLINE GesvdShape shape(simt::Index b) const {
     int const m = a.rows_of(b), n = a.cols_of(b);

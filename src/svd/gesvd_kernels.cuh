@@ -1,6 +1,6 @@
 #pragma once
-/// Kernels of singular value decompositions other than reductions, bidiagonal problem and back-transformation: scale and copy matrices to
-/// the workspace, and vectors from it.
+/// Kernels of singular value decompositions other than reductions, bidiagonal problem, rotations and back-transformation: scale and copy
+/// matrices to the workspace, and vectors from it.
 
 #include "svd/gesvd_config.cuh"
 
@@ -134,7 +134,7 @@ SIMT_KERNEL void SIMT_BOUNDS(gesvd_threads, 1) gesvd_load(Gesvd<T> const work) {
 }
 
 /// Copies vectors of the bidiagonal matrix in the order of the values, with zeros below and, behind, columns of a unit matrix; a warp has a
-/// column. `side` 0 has the long vectors, 1 the short ones. Vectors of a small R are in place.
+/// column. `side` 0 has the long vectors, 1 the short ones. Vectors of a small R are in place, and so are those of gesvd_jacobi.
 ///
 /// Launch: any number of blocks of gesvd_threads threads.
 template <typename T>
@@ -150,7 +150,7 @@ SIMT_KERNEL void SIMT_BOUNDS(gesvd_threads, 1) gesvd_place(Gesvd<T> const work) 
     int const k = shape.k(), rows = side == 0 ? shape.l() : k, all = side == 0 && work.columns == GesvdColumns::full ? shape.l() : k;
     int const j = static_cast<int>(at % chunks) * warps + thread_index() / 32;
     bool const small = shape.is_small();
-    if (j >= all || (small && side == 1)) continue;
+    if (j >= all || (small ? side == 1 : work.by_jacobi)) continue;
     R const* const from =
         work.q + (side * work.a.count + b) * work.q_stride + (j < k && !small ? work.order[b * work.q_line + j] * work.q_ld : 0);
     T* const to =
@@ -204,10 +204,14 @@ SIMT_KERNEL void SIMT_BOUNDS(gesvd_threads, 1) gesvd_write(Gesvd<T> const work) 
     Index const row_stride = out.row_stride_of(b), col_stride = out.col_stride_of(b);
     T* const to = out.at(b, 0, 0);
     bool const finite = work.scales[b] == work.scales[b], conjugates = out.conjugated == left;
+    // Rows that were sorted return to their places.
+    int const* const places =
+        is_long && work.by_jacobi && !shape.is_small() && !shape.by_qr() ? work.jacobi.rows + 2 * b * work.jacobi.most_rows : nullptr;
     gesvd_copy_tile<T>(
         i0, j0, m, n, !left, col_stride < row_stride, [&](int i, int j) { return left ? from[i + j * ld] : from[j + i * ld]; },
         [&](int i, int j, T x) {
-          store_global(to + i * row_stride + j * col_stride, finite ? conjugate_if(conjugates, x) : not_a_number<T>());
+          int const row = left && places ? places[i] : i, column = !left && places ? places[j] : j;
+          store_global(to + row * row_stride + column * col_stride, finite ? conjugate_if(conjugates, x) : not_a_number<T>());
         });
   }
 }

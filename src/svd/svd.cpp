@@ -30,11 +30,11 @@ void check_vectors(Check const& check, SvdJob job, UntypedBatch const& a, Untype
   for (std::int64_t b = 0; (a.shape.ragged() || x.shape.ragged()) && check.arrays_readable() && b < a.shape.count; ++b) each(b);
 }
 
-}  // namespace
-
-template <Element T>
-void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info) {
-  Check check("gesvd", queue);
+/// gesvd, or with `relative` gejsv
+template <typename T>
+void decompose(char const* routine, bool relative, Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt,
+               int* info) {
+  Check check(routine, queue);
   check.info(info, 14)
       .require(job == SvdJob::values || wants_u(job) || wants_vt(job), {1, "jobz"}, "must be values, thin, full, left or right")
       .matrix(a, {2, "m"}, {3, "n"}, {4, "a"}, {5, "lda"}, Access::write)
@@ -54,8 +54,20 @@ void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, B
     if (wants_u(job)) check.disjoint(vt, u, {9, "vt"}, "u");
   }
   Batch<T> const none{.count = a.count};
-  GesvdTask<T> const task{.job = job, .a = a, .s = s, .u = wants_u(job) ? u : none, .vt = wants_vt(job) ? vt : none, .info = info};
+  GesvdTask<T> const task{
+      .job = job, .a = a, .s = s, .u = wants_u(job) ? u : none, .vt = wants_vt(job) ? vt : none, .info = info, .relative = relative};
   gpu::on_gpu(queue) ? gpu::gesvd(queue, task) : cpu::gesvd(queue, task);
+}
+
+}  // namespace
+
+template <Element T>
+void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info) {
+  decompose<T>("gesvd", false, queue, job, a, s, u, vt, info);
+}
+template <Element T>
+void gejsv(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Batch<T> u, Batch<T> vt, int* info) {
+  decompose<T>("gejsv", true, queue, job, a, s, u, vt, info);
 }
 
 namespace {
@@ -150,6 +162,7 @@ void norm2(Queue& queue, In<T> a, Real<T>* norm, int* info) {
 
 #define MYRIAD_INSTANTIATE(T)                                                                 \
   template void gesvd<T>(Queue&, SvdJob, Batch<T>, Batch<Real<T>>, Batch<T>, Batch<T>, int*); \
+  template void gejsv<T>(Queue&, SvdJob, Batch<T>, Batch<Real<T>>, Batch<T>, Batch<T>, int*); \
   template void pinv<T>(Queue&, In<T>, Real<T>, Batch<T>, int*, int*);                        \
   template void gelsd<T>(Queue&, Batch<T>, Batch<T>, Batch<Real<T>>, Real<T>, int*, int*);    \
   template void matrix_rank<T>(Queue&, In<T>, Real<T>, Real<T>, int*, int*);                  \

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "myriad/batch.hpp"
 #include "myriad/svd.hpp"
@@ -22,6 +23,7 @@ struct GesvdTask {
   Batch<Real<T>> s;
   Batch<T> u, vt;
   int* info;
+  bool relative = false;  ///< gejsv: whatever the size, values have high relative accuracy
 };
 
 /// The task of `count` matrices from number `first` on.
@@ -33,7 +35,18 @@ GesvdTask<T> matrices(GesvdTask<T> const& task, std::int64_t first, std::int64_t
           .s = part(task.s),
           .u = part(task.u),
           .vt = part(task.vt),
-          .info = task.info ? task.info + first : nullptr};
+          .info = task.info ? task.info + first : nullptr,
+          .relative = task.relative};
+}
+
+/// The same of the conjugate transposed matrices: A^H = V diag(s) U^H.
+template <typename T>
+GesvdTask<T> conjugate_transposed(GesvdTask<T> task) {
+  std::swap(task.u, task.vt);
+  for (Batch<T>* const x : {&task.a, &task.u, &task.vt})
+    if (x->data || x->pointers) *x = conjugate_transposed(*x);
+  if (task.job == SvdJob::left || task.job == SvdJob::right) task.job = task.job == SvdJob::left ? SvdJob::right : SvdJob::left;
+  return task;
 }
 
 /// Rows that the lane kernel keeps the order of.

@@ -103,10 +103,30 @@ void set_identity(Batch<T> const& x, std::int64_t b) {
   for_part(Part::all, x.rows_of(b), x.cols_of(b), [&](auto i, auto j) { *x.at(b, i, j) = T(i == j ? 1 : 0); });
 }
 
+/// gejsv of a matrix that is not wide.
+template <typename T>
+Int gejsv_of(GesvdTask<T> const& task, LocalMatrix<T> const& a, int exponent, GesvdScratch<T>& scratch, std::int64_t b) {
+  Int const m = a.rows(), n = a.cols();
+  bool const vectors = task.job != SvdJob::values, full = task.job == SvdJob::full;
+  Vectors<T> const u(m, vectors ? full ? m : n : 0, scratch.u), v(vectors ? n : 1, vectors ? n : 0, scratch.vt);
+  Real<T>* const s = scratch.s.reserve(n);
+  lapack::GejsvSizes const sizes(m, n, vectors);
+  Real<T>* const real_work = is_complex<T> ? scratch.real_work.reserve(sizes.reals) : nullptr;
+  Real<T> factor{};
+  Int const info = lapack::gejsv<T>(vectors ? full ? 'A' : 'S' : 'N', m, n, a.data(), a.ld(), s, u.data, u.ld(), v.data, v.ld(),
+                                    scratch.work.reserve(sizes.work), real_work, scratch.int_work.reserve(sizes.integers), factor);
+  Power<Real<T>> const power(exponent);
+  for (Int i = 0; i < n; ++i) *task.s.at(b, i, 0) = power * (factor * s[i]);
+  if (wants_u(task.job)) u.store(task.u, b);
+  if (wants_vt(task.job)) v.store(conjugate_transposed(task.vt), b);
+  return info;
+}
+
 /// Returns info.
 template <typename T>
 Int gesvd_of(GesvdTask<T> const& task, std::int64_t b, GesvdScratch<T>& scratch) {
   std::int64_t const rows = task.a.rows_of(b), cols = task.a.cols_of(b);
+  if (task.relative && rows < cols) return gesvd_of(conjugate_transposed(task), b, scratch);
   if (rows == 0 || cols == 0) {  // U and V^H of SvdJob::full
     set_identity(task.u, b);
     set_identity(task.vt, b);
@@ -122,12 +142,13 @@ Int gesvd_of(GesvdTask<T> const& task, std::int64_t b, GesvdScratch<T>& scratch)
     return k;
   }
   int const exponent = largest > 0 ? std::ilogb(largest) : 0;
+  scale(a, -exponent);  // to a largest part between 1 and 2, so that results do not depend on powers of two
+  if (task.relative) return gejsv_of(task, a, exponent, scratch, b);
   // LAPACK has no job for one side alone.
   bool const full = task.job == SvdJob::full, vectors = task.job != SvdJob::values;
   char const job = full ? 'A' : vectors ? 'S' : 'N';
   Vectors<T> const u(m, full ? m : vectors ? k : 0, scratch.u), vt(full ? n : vectors ? k : 1, vectors ? n : 0, scratch.vt);
   Real<T>* const s = scratch.s.reserve(k);
-  scale(a, -exponent);  // to a largest part between 1 and 2, so that results do not depend on powers of two
   Int info = svd_by_lapack(false, job, a, s, u, vt, scratch);
   if (info != 0) {
     LocalMatrix<T> const again(task.a, b, scratch.a, Part::all, Place::copy);
@@ -155,7 +176,8 @@ void check_svd_workspace(char const* routine, Argument argument, SvdJob job, std
 
 template <Element T>
 void gesvd(Queue& queue, GesvdTask<T> const& task) {
-  if (task.a.count > 0) check_svd_workspace<T>("gesvd", {3, "n"}, task.job, task.a.rows, task.a.cols);  // before anything is written
+  if (task.a.count > 0)
+    check_svd_workspace<T>(task.relative ? "gejsv" : "gesvd", {3, "n"}, task.job, task.a.rows, task.a.cols);  // before anything is written
   auto const by_lapack = [&](std::int64_t b, GesvdScratch<T>& scratch) {
     Int const info = gesvd_of(task, b, scratch);
     if (task.info) task.info[b] = static_cast<int>(info);

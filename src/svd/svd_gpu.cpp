@@ -55,12 +55,27 @@ std::vector<KernelSource> by_svd_kernels(KernelFilter const& filter) {
   return kernels;
 }
 
+/// Kernels of gejsv beside those of gesvd.
+std::vector<KernelSource> gejsv_kernels(KernelFilter filter) {
+  std::vector<KernelSource> kernels;
+  if (!filter.wants_size_above(tiny_largest)) return kernels;
+  for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64})
+    if (filter.wants_dtype(dtype))
+      for (KernelName const& name : {gesvd_sort_rows_kernel, gesvd_jacobi_kernel}) kernels.push_back(source_of(name, dtype));
+  filter.routines = {"geqp3"};
+  auto const of_qr = qr_kernels(filter);
+  kernels.insert(kernels.end(), of_qr.begin(), of_qr.end());
+  return kernels;
+}
+
 }  // namespace
 
 std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
   std::vector<KernelSource> kernels = by_svd_kernels(filter);
   auto const add = [&](std::vector<KernelSource> const& some) { kernels.insert(kernels.end(), some.begin(), some.end()); };
-  if (!kernels.empty() && !filter.wants_routine("gesvd")) {
+  bool const relative = filter.wants_routine("gejsv");
+  if ((!kernels.empty() || relative) && !filter.wants_routine("gesvd")) {
+    if (relative) add(gejsv_kernels(filter));
     KernelFilter of_gesvd = filter;
     of_gesvd.routines = {"gesvd"};
     add(svd_kernels(of_gesvd));
@@ -68,6 +83,7 @@ std::vector<KernelSource> svd_kernels(KernelFilter const& filter) {
     return kernels;
   }
   add(svd_tiny_kernels(filter));
+  if (relative) add(gejsv_kernels(filter));
   for (Dtype const dtype : {Dtype::f32, Dtype::f64, Dtype::c32, Dtype::c64}) {
     if (!filter.wants_dtype(dtype) || !filter.wants_routine("gesvd") || !filter.wants_size_above(tiny_largest)) continue;
     for (KernelName const& name :

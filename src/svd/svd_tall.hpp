@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
 #include <vector>
 
 #include "blocked/machine.hpp"
@@ -150,13 +149,7 @@ template <typename T, Machine<T> M>
 void svd_of_tall(M& machine, GesvdTask<T> task, std::int64_t workspace) {
   std::int64_t const all = task.a.count;
   if (all == 0) return;
-  if (task.a.rows < task.a.cols) {  // A^H = V S U^H
-    task.a = conjugate_transposed(task.a);
-    std::swap(task.u, task.vt);
-    for (Batch<T>* const x : {&task.u, &task.vt})
-      if (x->data || x->pointers) *x = conjugate_transposed(*x);
-    if (task.job == SvdJob::left || task.job == SvdJob::right) task.job = task.job == SvdJob::left ? SvdJob::right : SvdJob::left;
-  }
+  if (task.a.rows < task.a.cols) task = conjugate_transposed(task);
   std::int64_t const n = task.a.cols;
   auto const levels = svd_tall_levels(sizeof(T), task.a.rows, n);
   bool const with_vectors = wants_u(task.job);

@@ -266,21 +266,26 @@ TYPED_TEST(EveryRoutine, SingularValues) {
   using T = TypeParam;
   auto const a = random_matrices<T>(m, n, 1);
   constexpr std::int64_t k = std::min(m, n);
-  for (auto const job : {MYRIAD_SVD_VALUES, MYRIAD_SVD_THIN, MYRIAD_SVD_FULL, MYRIAD_SVD_LEFT, MYRIAD_SVD_RIGHT}) {
-    auto a1 = a, a2 = a;
-    bool const full = job == MYRIAD_SVD_FULL;
-    Matrices<Real<T>> s1(k, 1), s2 = s1;
-    Matrices<T> u1(m, full ? m : k), u2 = u1, vt1(full ? n : k, n), vt2 = vt1;
-    std::vector<int> info1(count, -1), info2(count, -1);
-    auto const ac = a2.c(), sc = s2.c(), uc = u2.c(), vc = vt2.c();
-    bool const has_u = job != MYRIAD_SVD_VALUES && job != MYRIAD_SVD_RIGHT, has_vt = job != MYRIAD_SVD_VALUES && job != MYRIAD_SVD_LEFT;
-    myriad::gesvd<T>(this->cpp_queue, static_cast<myriad::SvdJob>(job), a1.cpp(), s1.cpp(), u1.cpp(), vt1.cpp(), info1.data());
-    this->good(myriad_gesvd(this->c_queue.get(), job, &ac, &sc, has_u ? &uc : nullptr, has_vt ? &vc : nullptr, info2.data()));
-    EXPECT_TRUE(same_bits(s1.data, s2.data) && same_bits(u1.data, u2.data) && same_bits(vt1.data, vt2.data));
-    EXPECT_EQ(info1, info2);
-    EXPECT_EQ(u1.data[0] != T(0), has_u);
-    EXPECT_EQ(vt1.data[0] != T(0), has_vt);
-  }
+  struct Routine {
+    decltype(&myriad::gesvd<T>) cpp;
+    decltype(&myriad_gesvd) c;
+  };
+  for (auto const job : {MYRIAD_SVD_VALUES, MYRIAD_SVD_THIN, MYRIAD_SVD_FULL, MYRIAD_SVD_LEFT, MYRIAD_SVD_RIGHT})
+    for (Routine const& routine : {Routine{&myriad::gesvd<T>, &myriad_gesvd}, Routine{&myriad::gejsv<T>, &myriad_gejsv}}) {
+      auto a1 = a, a2 = a;
+      bool const full = job == MYRIAD_SVD_FULL;
+      Matrices<Real<T>> s1(k, 1), s2 = s1;
+      Matrices<T> u1(m, full ? m : k), u2 = u1, vt1(full ? n : k, n), vt2 = vt1;
+      std::vector<int> info1(count, -1), info2(count, -1);
+      auto const ac = a2.c(), sc = s2.c(), uc = u2.c(), vc = vt2.c();
+      bool const has_u = job != MYRIAD_SVD_VALUES && job != MYRIAD_SVD_RIGHT, has_vt = job != MYRIAD_SVD_VALUES && job != MYRIAD_SVD_LEFT;
+      routine.cpp(this->cpp_queue, static_cast<myriad::SvdJob>(job), a1.cpp(), s1.cpp(), u1.cpp(), vt1.cpp(), info1.data());
+      this->good(routine.c(this->c_queue.get(), job, &ac, &sc, has_u ? &uc : nullptr, has_vt ? &vc : nullptr, info2.data()));
+      EXPECT_TRUE(same_bits(s1.data, s2.data) && same_bits(u1.data, u2.data) && same_bits(vt1.data, vt2.data));
+      EXPECT_EQ(info1, info2);
+      EXPECT_EQ(u1.data[0] != T(0), has_u);
+      EXPECT_EQ(vt1.data[0] != T(0), has_vt);
+    }
 }
 
 TYPED_TEST(EveryRoutine, RankCondAndNorm) {
@@ -837,6 +842,7 @@ TEST(CApi, RefusesAndNamesTheArgument) {
       {"unmtr", 2, "uplo", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, bad_uplo, MYRIAD_NONE, &ac, &tc, &bc); }},
       {"unmtr", 3, "trans", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, MYRIAD_LOWER, bad_op, &ac, &tc, &bc); }},
       {"unmtr", 9, "f32", [&](auto* q) { return myriad_unmtr(q, MYRIAD_LEFT, MYRIAD_LOWER, MYRIAD_NONE, &ac, &tc, &sc); }},
+      {"gejsv", 1, "jobz", [&](auto* q) { return myriad_gejsv(q, bad_svd_job, &ac, &xc, nullptr, nullptr, nullptr); }},
       {"gesvd", 1, "jobz", [&](auto* q) { return myriad_gesvd(q, bad_svd_job, &ac, &xc, nullptr, nullptr, nullptr); }},
       {"gesvd", 6, "f32", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_VALUES, &ac, &sc, nullptr, nullptr, nullptr); }},
       {"gesvd", 7, "u", [&](auto* q) { return myriad_gesvd(q, MYRIAD_SVD_LEFT, &ac, &xc, nullptr, nullptr, nullptr); }},

@@ -572,6 +572,8 @@ TEST_F(Arguments, SingularValues) {
   };
   SvdJob const no = SvdJob::values, thin = SvdJob::thin;
   Batch<double> const u = batch(memory_b.data(), n, n, {.count = count}), wide = columns(a, 0, 4), tall = rows(a, 0, 4);
+  bad("gejsv", 1, "jobz", [&] { gejsv(queue, static_cast<SvdJob>('X'), a, r, {}, {}, info.data()); });
+  bad("gejsv", 6, "s", [&] { gejsv(queue, no, a, fewer(r), {}, {}, info.data()); });
   bad("gesvd", 1, "jobz", call(static_cast<SvdJob>('X'), a, r));
   bad("gesvd", 2, "m", call(no, negative_rows(a), r));
   bad("gesvd", 3, "n", call(no, negative_cols(a), r));

@@ -274,6 +274,13 @@ std::vector<Line<T>> const& lines() {
     geqrf<T>(queue(), a, tau);
     return tau;
   };
+  static auto const decomposed = [](R& r, auto* decompose) {
+    auto a = r.general(r.n + 2, r.n, columns_);
+    auto s = r.template output<Real<T>>(r.n);
+    auto u = r.output(r.n + 2, r.n), vt = r.output(r.n, r.n);
+    decompose(queue(), SvdJob::thin, a, s, u, vt, r.info.data());
+    r.infos(), r.result("s", s, rows_), r.result("U", u, same), r.result("V^H", vt, same);
+  };
   static auto const reduced = [](R& r, auto& a, bool results) {
     auto tau = r.output(r.n - 1);
     auto d = r.template output<Real<T>>(r.n), e = r.template output<Real<T>>(r.n - 1);
@@ -590,14 +597,8 @@ std::vector<Line<T>> const& lines() {
          ormtr<T>(queue(), left, lower, Op::none, a, tau, c);
          r.result("C", c, columns_);
        }},
-      {"gesvd", plain, "u",
-       [](R& r) {
-         auto a = r.general(r.n + 2, r.n, columns_);
-         auto s = r.template output<Real<T>>(r.n);
-         auto u = r.output(r.n + 2, r.n), vt = r.output(r.n, r.n);
-         gesvd<T>(queue(), SvdJob::thin, a, s, u, vt, r.info.data());
-         r.infos(), r.result("s", s, rows_), r.result("U", u, same), r.result("V^H", vt, same);
-       }},
+      {"gesvd", plain, "u", [](R& r) { decomposed(r, gesvd<T>); }},
+      {"gejsv", plain, "u", [](R& r) { decomposed(r, gejsv<T>); }},
       {"pinv", inverted, "u",
        [](R& r) {
          auto a = r.general(r.n + 2, r.n, columns_);

@@ -319,6 +319,16 @@ TEST_F(Myriad, SingularValuesAndVectors) {
   expect_refusal({"svd", "/h.npy", "-o", "/f.npy"}, "several arrays in an .npz archive");
   expect_refusal({"svd", "/h.npy", "-o", "/f.npz", "--values", "--verify"}, "--verify needs the vectors");
   expect_refusal({"svd", "/h.npy", "-o", "/f.npz", "--values", "--full"}, "--full asks for the vectors");
+  // Columns of a Hadamard matrix, times 1, 2^-1, ...: gesvd loses the smallest values, which are exact.
+  constexpr std::uint64_t n = 64;
+  std::vector<double> graded;
+  for (std::uint64_t i = 0; i < n; ++i)
+    for (std::uint64_t j = 0; j < n; ++j)
+      graded.push_back((std::popcount(i & j) % 2 == 0 ? 0.125 : -0.125) * std::ldexp(1.0, -static_cast<int>(j)));
+  save("g.npy", {n, n}, graded);
+  expect_good(run({"svd", "/g.npy", "-o", "/s.npy", "--values", "--relative"}));
+  for (std::size_t k = 0; k < n; ++k) EXPECT_NEAR(std::ldexp(load("s.npy")[k], static_cast<int>(k)), 1, 1e-13) << k;
+  expect_good(run({"svd", "/g.npy", "-o", "/f.npz", "--relative", "--verify", "--tolerance", "1e-13"}));
 }
 
 TEST_F(Myriad, AnyRank) {

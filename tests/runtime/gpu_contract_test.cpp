@@ -270,6 +270,7 @@ TEST_F(GpuContract, RanksAndSingularValuesAreCapturedAndReplayed) {
       };
       check("gesvd", [&](T* a, T* b, T* c) { gesvd<T>(q, SvdJob::left, view(a), values(b), view(c), {}, nullptr); });
       check("pinv", [&](T* a, T* b, T* c) { pinv<T>(q, view(a), R(-1), view(b), reinterpret_cast<int*>(c), nullptr); });
+      check("gejsv", [&](T* a, T* b, T* c) { gejsv<T>(q, SvdJob::left, view(a), values(b), view(c), {}, nullptr); });
       check("gelsd", [&](T* a, T* b, T* c) { gelsd<T>(q, view(a), view(b), values(c), R(-1), nullptr, nullptr); });
       check("matrix_rank", [&](T* a, T* b, T*) { matrix_rank<T>(q, view(a), R(1), R(-1), reinterpret_cast<int*>(b), nullptr); });
       check("cond", [&](T* a, T* b, T*) { cond<T>(q, view(a), reinterpret_cast<R*>(b), nullptr); });

@@ -151,7 +151,8 @@ class Kernels {
     add_real<BdsdcWork>("bdsdc_load", "bdsdc_leaves", "bdsdc_sort", "bdsdc_deflate", "bdsdc_roots", "bdsdc_fit", "bdsdc_order",
                         "bdsdc_gather", "bdsdc_rotate", "bdsdc_vectors");
     add_real<BdsdcValues>("bdsdc_square", "bdsdc_points", "bdsdc_bisect", "bdsdc_order_values", "bdsdc_values_block");
-    add<Gesvd>("gesvd_sizes", "gesvd_largest", "gesvd_load", "gesvd_scale_values", "gesvd_place", "gesvd_write");
+    add<Gesvd>("gesvd_sizes", "gesvd_largest", "gesvd_load", "gesvd_scale_values", "gesvd_place", "gesvd_write", "gesvd_sort_rows",
+               "gesvd_jacobi");
     add<BySvd>("by_svd_largest", "by_svd_scales", "by_svd_load", "by_svd_numbers", "by_svd_divide", "by_svd_write");
   }
 

@@ -116,6 +116,7 @@ std::vector<Call> calls(int* info) {
         others.row_sizes = a.row_sizes;
         Batch<Real<T>> off_diagonal = less_one(others);
         add(sizes + "gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::thin, a, values, b, c, info); });
+        add(sizes + "gejsv", [=](Queue& q) { gejsv<T>(q, SvdJob::thin, a, values, b, c, info); });
         add(sizes + "gesvd, values", [=](Queue& q) { gesvd<T>(q, SvdJob::values, a, values, {}, {}, info); });
         add(sizes + "pinv", [=](Queue& q) { pinv<T>(q, a, Real<T>(-1), b, nullptr, info); });
         add(sizes + "gelsd", [=](Queue& q) { gelsd<T>(q, a, b, values, Real<T>(-1), nullptr, info); });

@@ -77,6 +77,8 @@ std::vector<Call> calls(std::int64_t n, std::int64_t count) {
       {"gels", [=](Queue& q) { gels<T>(q, a, x, info); }},
       {"gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::thin, a, r, at<T>(2, n, n, count), c, info); }},
       {"gesvd", [=](Queue& q) { gesvd<T>(q, SvdJob::values, a, r, {}, {}, info); }},
+      {"gejsv", [=](Queue& q) { gejsv<T>(q, SvdJob::thin, a, r, at<T>(2, n, n, count), c, info); }},
+      {"gejsv", [=](Queue& q) { gejsv<T>(q, SvdJob::values, a, r, {}, {}, info); }},
       {"pinv", [=](Queue& q) { pinv<T>(q, a, Real<T>(-1), c, info, info + count); }},
       {"gelsd", [=](Queue& q) { gelsd<T>(q, a, x, r, Real<T>(-1), info, info + count); }},
       {"cond", [=](Queue& q) { cond<T>(q, a, reals, info); }},

@@ -13,14 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "blocked/copy_matrices.cuh"
+#include "gesvd_machine.hpp"
 #include "myriad/myriad.hpp"
-#include "qr/blocked/block_reflector.cuh"
-#include "qr/blocked/qr_passes.cuh"
-#include "qr/blocked/qr_step.cuh"
-#include "reflectors/reflectors_panels.cuh"
 #include "runtime/views.hpp"
-#include "simt_host/machine.hpp"
 #include "sizes.hpp"
 #include "stored.hpp"
 #include "svd/bdsdc/bdsdc_leaves.cuh"
@@ -28,8 +23,6 @@
 #include "svd/bdsdc/bdsdc_values.cuh"
 #include "svd/bdsdc/bdsdc_values_block.cuh"
 #include "svd/bidiagonal/gebrd_panels.cuh"
-#include "svd/gesvd_blocked.hpp"
-#include "svd/gesvd_kernels.cuh"
 #include "svd/svd_block.cuh"
 #include "svd/svd_tiny.cuh"
 
@@ -47,24 +40,16 @@ Complex value_of(Batch<T> const& view, std::int64_t b, std::int64_t i, std::int6
 /// Orders of small R in these tests; in ragged batches those are upper bounds.
 inline constexpr int small_orders[] = {10, 32};
 
-/// Without shared memory the reductions go by panels, which are fewer kernels to compile.
 template <typename T>
 HostMachine machine_of_gesvd() {
   using D = gpu::DeviceElement<T>;
   using R = Real<T>;
   constexpr Dtype dtype = dtype_of<T>;
-  HostMachine machine(5);
-  machine.device().shared_memory_per_block = machine.device().shared_memory_per_multiprocessor = 0;
+  HostMachine machine = gesvd_machine<T>(5);
   auto const add = [&](gpu::KernelName const& kernel, auto function) { machine.add(gpu::source_of(kernel, dtype), function); };
   auto const add_real = [&](auto function) {
     return [&machine, function](auto const&... kernel) { machine.add(gpu::source_of(kernel...), function); };
   };
-  add(gesvd_sizes_kernel, gesvd_sizes<D>);
-  add(gesvd_largest_kernel, gesvd_largest<D>);
-  add(gesvd_load_kernel, gesvd_load<D>);
-  add(gesvd_place_kernel, gesvd_place<D>);
-  add(gesvd_write_kernel, gesvd_write<D>);
-  add(gesvd_scale_values_kernel, gesvd_scale_values<D>);
   [&]<std::size_t... k>(std::index_sequence<k...>) {
     auto const add_small = [&]<SvdTiny c>() { machine.add(gpu::source_of(svd_tiny_kernel, dtype, c), svd_tiny<D, c>); };
     (add_small.template operator()<svd_tiny_plan(SvdJob::thin, dtype, small_orders[k], small_orders[k])>(), ...);
@@ -84,12 +69,6 @@ HostMachine machine_of_gesvd() {
   add(gebrd_step_kernel, gebrd_step<D>);
   static constexpr GebrdRows stream = gebrd_stream_plan(sizeof(T), 60);
   machine.add(gpu::source_of(gebrd_stream_kernel, dtype, stream), gebrd_stream<D, stream>);
-  add(reflectors_load_kernel, reflectors_load<D>);
-  add(reflectors_factor_kernel, reflectors_factor<D>);
-  add(block_reflector_kernel, block_reflector<D>);
-  add(qr_step_kernel, qr_step<D>);
-  add(qr_passes_kernel, qr_passes<D>);
-  add(copy_matrices_kernel, copy_matrices<D>);
   using Kernel = void (*)(BdsdcWork<R>);
   constexpr Kernel kernels[bdsdc_steps] = {bdsdc_load<R>,   bdsdc_leaves<R>, bdsdc_sort<R>, bdsdc_deflate<R>, bdsdc_rotate<R>,
                                            bdsdc_gather<R>, bdsdc_roots<R>,  bdsdc_fit<R>,  bdsdc_vectors<R>, bdsdc_order<R>};
@@ -163,7 +142,7 @@ struct Problem {
   void run(std::int64_t workspace = gesvd_workspace) {
     before = a.memory;
     HostMachine machine = machine_of_gesvd<T>();
-    gesvd_by_bidiagonalization<T>(machine, task(), gesvd_tiny_most, 0, workspace);
+    gesvd_by_steps<T>(machine, task(), gesvd_tiny_most, 0, workspace);
   }
   /// Runs gesvd by the size of each matrix: svd_tiny, by groups or a warp each, svd_block, or bidiagonalization
   void run_by_sizes() {
