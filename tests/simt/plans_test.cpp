@@ -148,7 +148,7 @@ TEST(Plans, TridiagonalBlocks) {
       EXPECT_EQ(c.rows() % c.side(), 0);
       EXPECT_LE(c.shared_bytes(bytes), most_bytes);
       EXPECT_LE(c.blocks_per_sm * (c.shared_bytes(bytes) + 1024), 228 * 1024);
-      EXPECT_GE(gpu::register_limit(c.blocks_per_sm, c.threads()), c.lanes * c.groups < 256 ? 72 : 200);
+      EXPECT_GE(gpu::register_limit(c.blocks_per_sm, c.threads()), c.lanes * c.groups < 256 ? 72 : 128);
       below = c.rows();
     }
     EXPECT_GE(tridiagonal_block_largest(bytes, complex), eigen_block_largest(bytes, real_bytes, most_shared_bytes));
