@@ -595,7 +595,7 @@ std::function<void()> work(GesvdCase<T>& c, int threads) {
   };
 }
 
-/// LAPACK's takes no wide matrices, and returns V.
+/// LAPACK's gejsv takes no wide matrices, and returns V.
 template <typename T>
 std::function<void()> work(GejsvCase<T>& c, int threads) {
   SvdJob const what = c.problem().svd_job;

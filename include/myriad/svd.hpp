@@ -64,7 +64,7 @@ MYRIAD_API void gesvd(Queue& queue, SvdJob job, Batch<T> a, Batch<Real<T>> s, Ba
 ///
 /// Arguments, results, info and errors: those of gesvd. Larger matrices have their rows sorted by size and are reduced by QR with column
 /// pivoting; one-sided Jacobi rotates the columns of R^H, on a GPU by a block each. Workspace on a GPU: for values alone up to three times
-/// that of gesvd, with vectors less than gesvd's. On the CPU, too, info > 0 without NaN or infinity has not been observed.
+/// that of gesvd, with vectors less than gesvd's. LAPACK's iteration may end with info > 0, which has not been observed.
 /// Cost: on a CPU 1.2 to 1.5 times that of gesvd; on a GPU that of QR with column pivoting, and of about ten sweeps, each 3 k^3
 /// multiplications and additions, or 6 k^3 with the vectors of the longer side, k = min(m, n). Source: LAPACK gejsv (Drmac and Veselic
 /// 2008), with gesvd's arguments.

@@ -227,8 +227,8 @@ struct GejsvSizes {
       : work((vectors ? 2 * n * n : 0) + 70 * (m + n) + 7), reals(4 * (m + n) + 7), integers(2 * (m + 3 * n) + 7) {}
 };
 /// gejsv of an m-by-n matrix with m >= n: 'A' vectors (u: m-by-m), 'S' vectors (u: m-by-n), 'N' none. v: n-by-n, V itself. Relative
-/// accuracy for matrices D1 B D2. `factor`: what values have to be multiplied by. V comes from the rotations ('J'): what LAPACK 3.11
-/// computes from U and A ('V') was far from orthonormal for 4 of 1600 matrices of low rank in single precision.
+/// accuracy for matrices D1 B D2. `factor` scales the values back. jobv is 'J', V from the rotations: 'V' of LAPACK 3.11 gave V that was
+/// far from orthonormal for 4 of 1600 matrices of low rank in single precision.
 template <Element T>
 Int gejsv(char job, Int m, Int n, T* a, Int lda, Real<T>* s, T* u, Int ldu, T* v, Int ldv, T* work, Real<T>* real_work, Int* int_work,
           Real<T>& factor) {

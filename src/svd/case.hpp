@@ -59,7 +59,7 @@ struct SvdCase : CaseRun {
   Array<Real<T>> s;
   Array<int> info;
 
-  /// With `graded`, random matrices are B D or D B, see GejsvCase.
+  /// `graded` makes random matrices B D or D B, see GejsvCase.
   SvdCase(Problem const& p, bool graded)
       : CaseRun(p),
         a(p, size_m, size_n),

@@ -219,7 +219,7 @@ class GesvdBySteps {
   void rotate() {
     std::int64_t const count = task_.a.count;
     launch(gesvd_sort_rows_kernel, count, gesvd_threads * static_cast<std::int64_t>(sizeof(int)));
-    machine_.clear(work_.columns, plan_.k * count);  // no column comes first
+    machine_.clear(work_.columns, plan_.k * count);  // geqp3 keeps no column in front
     geqp3_large<T>(machine_, {.a = sorted_, .jpvt = vectors(work_.columns, plan_.k, count), .tau = taus(work_.tauq)});
     launch(gesvd_jacobi_kernel, count, gesvd_search_bytes);
   }

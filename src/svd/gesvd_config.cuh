@@ -37,7 +37,7 @@ struct GesvdSizes {
   simt::Index* small;         ///< rows and columns of a small R; else zero
 };
 
-/// What the rotation of columns needs in the workspace. `sorted` is stored as `reduced`, `rotated` as `short_side`.
+/// Workspace of gesvd_sort_rows and gesvd_jacobi. `sorted` has the layout of `reduced`, and `rotated` that of `short_side`.
 template <typename T>
 struct GesvdJacobi {
   T* sorted;               ///< the matrix with its rows in descending order of magnitude, then Q and R of its QR with column pivoting

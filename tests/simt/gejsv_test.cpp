@@ -58,7 +58,7 @@ TYPED_TEST(Relative, JobsAndLayouts) {
   check<Gejsv, TypeParam, 0>(SvdJob::thin, 0, 3, 2, ++seed, false);
 }
 
-/// Tall, wide, small and large matrices and those without elements.
+/// A batch holds tall, wide, small, large and empty matrices.
 TYPED_TEST(Relative, Ragged) {
   for (SvdJob const job : {SvdJob::thin, SvdJob::full, SvdJob::values}) check<Gejsv, TypeParam, 0>(job, 24, 14, 8, 3, true);
 }
@@ -79,7 +79,7 @@ TEST(Relative, Graded) {
   check_graded<Gejsv, 10>();
   if constexpr (!sanitized) check_graded<Gejsv, 33>();
 }
-/// The same of H D, where columns of H are orthogonal and of length 1, so that D is the values: tall, with R and without, and wide.
+/// Singular values of H D are D if columns of H are orthonormal: tall matrices, with QR first and without, and wide ones.
 TYPED_TEST(Relative, GradedAndNotSquare) {
   using T = TypeParam;
   using R = Real<T>;

@@ -96,7 +96,7 @@ def test_scalars_in_gpu_memory():
     close(*of_cupy(lapack.gemm(gpu(np.nan * a), gpu(b), gpu(np.nan * c), alpha=alpha, beta=beta)), 0 * c)
     with pytest.raises(ValueError, match='gemm: alpha has an element of type float32; in GPU memory it needs float64'):
         lapack.gemm(*on_gpu, alpha=gpu(np.array(1, 'f4')))
-    # Nothing is written before an error.
+    # An error leaves out= as it was.
     for call in (lapack.gemm, lapack.trmm, lapack.trsm):
         matrices_of = on_gpu if call is lapack.gemm else (gpu(a), gpu(b))
         out = gpu(np.full_like(c, 7))

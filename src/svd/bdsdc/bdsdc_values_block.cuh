@@ -121,7 +121,7 @@ SIMT_KERNEL void SIMT_BOUNDS(bdsdc_block_most, 4) bdsdc_values_block(BdsdcValues
         R next = middle;
         estimate = middle;
         if (usable) {
-          // Once it has converged, the next point is beyond the value, so that the bracket closes: the farther, the more often that failed.
+          // The next point is beyond the value once the iteration has converged, so that the bracket closes; each failure moves it farther.
           R const beyond = reach * enough;
           root = larger(smaller(root, high), low);
           estimate = root;
